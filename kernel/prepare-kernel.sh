@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Puts the kernel side into a Linux source tree: src/ at its in-tree paths,
+# patches/series on top of the files it touches, and the selftests.
+
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(dirname "$here")
+
+usage()
+{
+	cat <<-END
+	usage: prepare-kernel.sh --linux=DIR [--reverse | --outpatch=FILE | --check]
+	END
+	exit 2
+}
+
+linux='' action=()
+for arg; do
+	case $arg in
+	--linux=*) linux=${arg#*=} ;;
+	--reverse | --check) action=("$arg") ;;
+	--outpatch=*) action=(--outpatch "${arg#*=}") ;;
+	*) usage ;;
+	esac
+done
+[ -n "$linux" ] || usage
+
+"$top/scripts/source-version.sh" linux "$linux" > /dev/null
+
+# The rig and what the kernel tree has no use for stay out.
+selftests=$(mktemp -d)
+trap 'rm -rf "$selftests"' EXIT
+if [ -d "$top/selftests" ]; then
+	(cd "$top/selftests" && tar -c --exclude=./qemu .) | tar -x -C "$selftests"
+fi
+"$top/scripts/patch-tree.sh" --tree "$linux" --series "$here/patches/series" \
+	--new "$here/src:." --new "$selftests:tools/testing/selftests/codectl" \
+	"${action[@]}"
