@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: MIT
+/*
+ * stackcheck: unwind the registers and the stack of each sample of stackdump
+ * with libdwfl, through the DWARF CFI of the very files, and compare with the
+ * kernel's deferred call chain frame by frame.
+ *
+ * usage: stackcheck [-r ROOT] [-m MINIMUM] [-v] FILE...
+ *
+ * ROOT is where the guest's files are.  The exit status is 0 only if at least
+ * MINIMUM samples were compared and each one agrees or its disagreement is of
+ * a class below.
+ */
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stackdump.h"
+
+#define MAX_FRAMES	1024
+#define MAX_MAPS	64
+#define MAX_PENDING	256
+
+struct object {
+	char *name;
+	uint64_t start, end;		/* of the executable mapping */
+	uint64_t pgoff;
+};
+
+struct trace {
+	unsigned int nr;
+	uint64_t ips[MAX_FRAMES];
+	bool past_dump;			/* a read beyond the dumped stack */
+	bool ended;			/* libdwfl saw an outermost frame */
+};
+
+/* One recording being read. */
+struct input {
+	const char *path;
+	const unsigned char *data, *end;
+	struct object objects[MAX_MAPS];
+	int nr_objects;
+	const struct dump_sample *pending[MAX_PENDING];
+	int nr_pending;
+	Dwfl *dwfl;			/* of the objects; NULL: to be made anew */
+	int vdso_fd;
+	const struct dump_sample *sample;	/* being unwound */
+	struct trace *trace;
+};
+
+/* What is known of the frame after which the two traces differ. */
+struct divergence {
+	unsigned int frame;
+	uint64_t pc;			/* exact, or the call's, as looked up */
+	const char *symbol, *section, *object;
+	bool has_cfi;
+	bool user_mode;			/* where the sample was taken */
+	const struct trace *kernel, *dwarf;
+};
+
+static bool is_other_program(const struct divergence *d)
+{
+	return !d->frame && !d->user_mode;
+}
+
+static bool kernel_is_longer(const struct divergence *d)
+{
+	return d->kernel->nr > d->frame && d->dwarf->nr == d->frame;
+}
+
+static bool is_short_dump(const struct divergence *d)
+{
+	return kernel_is_longer(d) && d->dwarf->past_dump;
+}
+
+static bool is_without_cfi(const struct divergence *d)
+{
+	return d->frame && !d->has_cfi;
+}
+
+static bool is_plt_got(const struct divergence *d)
+{
+	return !strcmp(d->section, ".plt.got");
+}
+
+/*
+ * The disagreements that are explained, the first that fits counts.  All but
+ * the last say that libdwfl, not the kernel, had no way to know.
+ */
+static const struct class {
+	const char *name;
+	bool (*fits)(const struct divergence *d);
+} classes[] = {
+	/*
+	 * Taken within execve(), when the event had been enabled and the
+	 * registers were not yet those of the new program; the chain is made on
+	 * the way out, of the new program's first instruction.
+	 */
+	{ "within execve", is_other_program },
+	/*
+	 * The stack was deeper than the dump: libdwfl ends where the copied
+	 * bytes end, the kernel reads on.
+	 */
+	{ "dump too short", is_short_dump },
+	/*
+	 * Code without an FDE in .eh_frame.  libdwfl guesses with the frame
+	 * pointer or ends there.
+	 */
+	{ "no DWARF CFI", is_without_cfi },
+	/*
+	 * ld describes the 8-byte entries of .plt.got in SFrame as those of
+	 * .plt, with CFA = SP + 16 past the first instructions; SP + 8 is right.
+	 */
+	{ ".plt.got in SFrame", is_plt_got },
+};
+
+#define NR_CLASSES	(sizeof(classes) / sizeof(classes[0]))
+
+static struct {
+	unsigned long compared, agree, frames, unclassified, no_chain;
+	unsigned long class[NR_CLASSES];
+} sum;
+
+static const char *root = "";
+static bool verbose;
+
+static void die(const char *what, const char *why)
+{
+	fprintf(stderr, "stackcheck: %s: %s\n", what, why);
+	exit(2);
+}
+
+/* ------------------------------------------------- the objects of a process */
+
+static char *host_path(const char *name)
+{
+	char *path;
+
+	if (asprintf(&path, "%s%s", root, name) < 0)
+		die(name, "no memory");
+	return path;
+}
+
+/*
+ * What is to be added to the file's addresses, for its executable segment to
+ * lie where it was mapped.
+ */
+static bool load_bias(int fd, const struct object *object, uint64_t *bias)
+{
+	bool found = false;
+	GElf_Phdr ph;
+	size_t nr;
+	Elf *elf;
+
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!elf || elf_getphdrnum(elf, &nr))
+		nr = 0;
+	for (size_t i = 0; i < nr && !found; i++) {
+		if (!gelf_getphdr(elf, i, &ph) || ph.p_type != PT_LOAD ||
+		    !(ph.p_flags & PF_X) ||
+		    (ph.p_offset & -4096UL) != object->pgoff)
+			continue;
+		*bias = object->start + ph.p_offset - object->pgoff - ph.p_vaddr;
+		found = true;
+	}
+	elf_end(elf);
+	return found;
+}
+
+static void report_object(struct input *in, const struct object *object)
+{
+	bool vdso = !strcmp(object->name, "[vdso]");
+	uint64_t bias = object->start;
+	char *path;
+	int fd;
+
+	if (!vdso && object->name[0] != '/')
+		return;
+	path = host_path(object->name);
+	fd = vdso ? dup(in->vdso_fd) : open(path, O_RDONLY);
+	if (fd < 0)
+		die(path, strerror(errno));
+	if (!vdso && !load_bias(fd, object, &bias))
+		die(path, "not the file that was mapped");
+	if (!dwfl_report_elf(in->dwfl, object->name, path, fd, bias, true))
+		die(path, dwfl_errmsg(-1));
+	free(path);
+}
+
+static void add_object(struct input *in, const struct dump_map *map)
+{
+	struct object new = {
+		.name	= strdup(map->name),
+		.start	= map->start,
+		.end	= map->start + map->len,
+		.pgoff	= map->pgoff,
+	};
+	int kept = 0;
+
+	for (int i = 0; i < in->nr_objects; i++) {
+		struct object *old = &in->objects[i];
+
+		/* mapped over, or the same object somewhere else */
+		if ((old->start < new.end && new.start < old->end) ||
+		    (new.name[0] == '/' && !strcmp(old->name, new.name)))
+			free(old->name);
+		else
+			in->objects[kept++] = *old;
+	}
+	if (kept == MAX_MAPS)
+		die(in->path, "too many mappings");
+	in->objects[kept++] = new;
+	in->nr_objects = kept;
+	if (in->dwfl)
+		dwfl_end(in->dwfl);
+	in->dwfl = NULL;
+}
+
+static void keep_vdso(struct input *in, const struct dump_vdso *vdso)
+{
+	in->vdso_fd = memfd_create("vdso", 0);
+	if (in->vdso_fd < 0 ||
+	    write(in->vdso_fd, vdso->image, vdso->len) != (ssize_t)vdso->len)
+		die("vdso", strerror(errno));
+}
+
+/* ------------------------------------------------------ unwinding by libdwfl */
+
+static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
+{
+	(void)dwfl;
+	if (*thread_arg)
+		return 0;
+	*thread_arg = arg;
+	return 1;
+}
+
+static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
+{
+	(void)dwfl;
+	*thread_arg = arg;
+	return tid == 1;
+}
+
+static bool read_stack(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *arg)
+{
+	struct input *in = arg;
+	const struct dump_sample *sample = in->sample;
+	uint64_t sp = sample->regs[7];
+
+	(void)dwfl;
+	if (addr < sp || addr - sp > sample->stack_len ||
+	    sample->stack_len - (addr - sp) < sizeof(*word)) {
+		in->trace->past_dump |= addr >= sp;
+		return false;
+	}
+	memcpy(word, sample->stack + (addr - sp), sizeof(*word));
+	return true;
+}
+
+static bool set_registers(Dwfl_Thread *thread, void *arg)
+{
+	const struct input *in = arg;
+
+	if (!dwfl_thread_state_registers(thread, 0, DUMP_NR_REGS,
+					 in->sample->regs))
+		return false;
+	dwfl_thread_state_register_pc(thread, in->sample->regs[16]);
+	return true;
+}
+
+static int on_frame(Dwfl_Frame *state, void *arg)
+{
+	struct trace *trace = arg;
+	Dwarf_Addr pc;
+
+	if (trace->nr == MAX_FRAMES || !dwfl_frame_pc(state, &pc, NULL))
+		return DWARF_CB_ABORT;
+	trace->ips[trace->nr++] = pc;
+	return DWARF_CB_OK;
+}
+
+static int no_debuginfo(Dwfl_Module *mod, void **userdata, const char *name,
+			Dwarf_Addr base, const char *file, const char *link,
+			GElf_Word crc, char **found)
+{
+	(void)mod, (void)userdata, (void)name, (void)base;
+	(void)file, (void)link, (void)crc, (void)found;
+	return -1;
+}
+
+static void make_dwfl(struct input *in)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = no_debuginfo,
+	};
+	static const Dwfl_Thread_Callbacks thread_callbacks = {
+		.next_thread = next_thread,
+		.get_thread = get_thread,
+		.memory_read = read_stack,
+		.set_initial_registers = set_registers,
+	};
+
+	in->dwfl = dwfl_begin(&callbacks);
+	if (!in->dwfl)
+		die(in->path, dwfl_errmsg(-1));
+	dwfl_report_begin(in->dwfl);
+	for (int i = 0; i < in->nr_objects; i++)
+		report_object(in, &in->objects[i]);
+	if (dwfl_report_end(in->dwfl, NULL, NULL) ||
+	    !dwfl_attach_state(in->dwfl, NULL, 1, &thread_callbacks, in))
+		die(in->path, dwfl_errmsg(-1));
+}
+
+static void unwind_dwarf(struct input *in, const struct dump_sample *sample,
+			 struct trace *trace)
+{
+	memset(trace, 0, sizeof(*trace));
+	in->sample = sample;
+	in->trace = trace;
+	if (!in->dwfl)
+		make_dwfl(in);
+	trace->ended = !dwfl_getthread_frames(in->dwfl, 1, on_frame, trace);
+}
+
+/* ----------------------------------------------------------------- comparing */
+
+static const char *section_name(Dwfl_Module *mod, Dwarf_Addr pc)
+{
+	GElf_Addr addr = pc, bias;
+	Elf_Scn *scn = dwfl_module_address_section(mod, &addr, &bias);
+	GElf_Shdr shdr;
+	size_t strndx;
+
+	if (!scn || !gelf_getshdr(scn, &shdr) ||
+	    elf_getshdrstrndx(dwfl_module_getelf(mod, &bias), &strndx))
+		return "?";
+	return elf_strptr(dwfl_module_getelf(mod, &bias), strndx, shdr.sh_name);
+}
+
+static bool has_cfi(Dwfl_Module *mod, Dwarf_Addr pc)
+{
+	Dwarf_Addr bias;
+	Dwarf_Frame *frame = NULL;
+	Dwarf_CFI *cfi = dwfl_module_eh_cfi(mod, &bias);
+	bool found = cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame);
+
+	free(frame);
+	if (found)
+		return true;
+	cfi = dwfl_module_dwarf_cfi(mod, &bias);
+	frame = NULL;
+	found = cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame);
+	free(frame);
+	return found;
+}
+
+static void describe(struct input *in, struct divergence *d)
+{
+	Dwfl_Module *mod;
+	const char *slash;
+
+	d->symbol = d->section = d->object = "?";
+	if (!d->frame)
+		return;
+	/* the last frame both have decides what comes next */
+	d->pc = d->kernel->ips[d->frame - 1] - (d->frame > 1);
+	mod = dwfl_addrmodule(in->dwfl, d->pc);
+	if (!mod)
+		return;
+	d->object = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL,
+				     NULL);
+	slash = strrchr(d->object, '/');
+	d->object = slash ? slash + 1 : d->object;
+	d->symbol = dwfl_module_addrname(mod, d->pc) ?: "?";
+	d->section = section_name(mod, d->pc);
+	d->has_cfi = has_cfi(mod, d->pc);
+}
+
+static void print_frame(struct input *in, const struct trace *trace,
+			unsigned int i)
+{
+	Dwfl_Module *mod;
+	const char *name = NULL;
+
+	if (i >= trace->nr) {
+		printf("  %-44s", i == trace->nr ? "-" : "");
+		return;
+	}
+	mod = dwfl_addrmodule(in->dwfl, trace->ips[i] - (i > 0));
+	if (mod)
+		name = dwfl_module_addrname(mod, trace->ips[i] - (i > 0));
+	printf("  %016lx %-27.27s", (long)trace->ips[i], name ?: "?");
+}
+
+static void print_divergence(struct input *in, const struct divergence *d,
+			     const char *class)
+{
+	printf("%s: %s: after %s in %s of %s, frame %u of %u (kernel) and %u (DWARF)\n",
+	       in->path, class, d->symbol, d->section, d->object, d->frame,
+	       d->kernel->nr, d->dwarf->nr);
+	for (unsigned int i = 0; i < d->kernel->nr || i < d->dwarf->nr; i++) {
+		printf(i == d->frame ? ">" : " ");
+		print_frame(in, d->kernel, i);
+		print_frame(in, d->dwarf, i);
+		printf("\n");
+	}
+}
+
+static void classify(struct input *in, struct divergence *d)
+{
+	size_t i;
+
+	describe(in, d);
+	for (i = 0; i < NR_CLASSES; i++)
+		if (classes[i].fits(d))
+			break;
+	if (i < NR_CLASSES)
+		sum.class[i]++;
+	else
+		sum.unclassified++;
+	if (verbose || (i == NR_CLASSES && sum.unclassified <= 10))
+		print_divergence(in, d, i < NR_CLASSES ? classes[i].name :
+							 "UNEXPLAINED");
+}
+
+static void compare(struct input *in, const struct dump_sample *sample,
+		    const struct trace *kernel)
+{
+	static struct trace dwarf;
+	struct divergence d = {
+		.kernel = kernel,
+		.dwarf = &dwarf,
+		.user_mode = sample->user_mode,
+	};
+
+	unwind_dwarf(in, sample, &dwarf);
+	while (d.frame < kernel->nr && d.frame < dwarf.nr &&
+	       kernel->ips[d.frame] == dwarf.ips[d.frame])
+		d.frame++;
+	sum.compared++;
+	sum.frames += d.frame;
+	if (d.frame && d.frame == kernel->nr && d.frame == dwarf.nr &&
+	    dwarf.ended)
+		sum.agree++;
+	else
+		classify(in, &d);
+}
+
+/* ------------------------------------------------------- reading a recording */
+
+static void on_chain(struct input *in, const struct dump_chain *chain)
+{
+	static struct trace kernel;
+	int kept = 0;
+
+	if (chain->nr > MAX_FRAMES)
+		die(in->path, "a chain that is too long");
+	kernel.nr = chain->nr;
+	memcpy(kernel.ips, chain->ips, chain->nr * sizeof(chain->ips[0]));
+	for (int i = 0; i < in->nr_pending; i++) {
+		if (in->pending[i]->cookie == chain->cookie)
+			compare(in, in->pending[i], &kernel);
+		else
+			in->pending[kept++] = in->pending[i];
+	}
+	in->nr_pending = kept;
+}
+
+static void on_sample(struct input *in, const struct dump_sample *sample)
+{
+	if (!sample->cookie || in->nr_pending == MAX_PENDING)
+		sum.no_chain++;
+	else
+		in->pending[in->nr_pending++] = sample;
+}
+
+static void on_end(struct input *in, const struct dump_end *end)
+{
+	if (end->lost)
+		die(in->path, "records were lost: the ring buffer is too small");
+	if (end->status)
+		die(in->path, "the command failed");
+}
+
+static bool on_record(struct input *in, const void *record, uint32_t type)
+{
+	switch (type) {
+	case DUMP_MAP:
+		add_object(in, record);
+		return true;
+	case DUMP_SAMPLE:
+		on_sample(in, record);
+		return true;
+	case DUMP_CHAIN:
+		on_chain(in, record);
+		return true;
+	case DUMP_VDSO:
+		keep_vdso(in, record);
+		return true;
+	case DUMP_END:
+		on_end(in, record);
+		return false;
+	}
+	die(in->path, "not a recording of stackdump");
+	return false;
+}
+
+static void read_input(const char *path)
+{
+	struct input in = { .path = path, .vdso_fd = -1 };
+	const struct dump_header *header;
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	void *data;
+
+	if (fd < 0 || fstat(fd, &st))
+		die(path, strerror(errno));
+	data = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		die(path, strerror(errno));
+	in.end = (unsigned char *)data + st.st_size;
+	for (in.data = data; ; in.data += header->size) {
+		header = (const void *)in.data;
+		if (in.end - in.data < (long)sizeof(*header) ||
+		    header->size < sizeof(*header) ||
+		    in.end - in.data < (long)header->size)
+			die(path, "the recording is cut off");
+		if (!on_record(&in, header, header->type))
+			break;
+	}
+	sum.no_chain += in.nr_pending;
+	if (in.dwfl)
+		dwfl_end(in.dwfl);
+	for (int i = 0; i < in.nr_objects; i++)
+		free(in.objects[i].name);
+	close(in.vdso_fd);
+	munmap(data, st.st_size);
+	close(fd);
+}
+
+static void print_sum(void)
+{
+	printf("samples compared           %8lu\n", sum.compared);
+	printf("frames that agree          %8lu\n", sum.frames);
+	printf("samples that agree wholly  %8lu\n", sum.agree);
+	for (size_t i = 0; i < NR_CLASSES; i++)
+		printf("explained: %-16s%8lu\n", classes[i].name, sum.class[i]);
+	printf("unexplained                %8lu\n", sum.unclassified);
+	printf("samples without a chain    %8lu\n", sum.no_chain);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long minimum = 1;
+	int opt;
+
+	elf_version(EV_CURRENT);
+	while ((opt = getopt(argc, argv, "r:m:v")) != -1) {
+		if (opt == 'r')
+			root = optarg;
+		else if (opt == 'm')
+			minimum = strtoul(optarg, NULL, 10);
+		else if (opt == 'v')
+			verbose = true;
+		else
+			return 2;
+	}
+	if (optind == argc)
+		die("usage", "stackcheck [-r ROOT] [-m MINIMUM] [-v] FILE...");
+	while (optind < argc)
+		read_input(argv[optind++]);
+	print_sum();
+	if (sum.compared < minimum) {
+		printf("fewer than %lu samples\n", minimum);
+		return 1;
+	}
+	return sum.unclassified ? 1 : 0;
+}

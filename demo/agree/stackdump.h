@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stackdump writes and stackcheck reads: a sequence of records, each a
+ * header, a body of u64 words and, for some, bytes padded to a multiple of 8.
+ * The byte order is that of x86-64.
+ */
+#ifndef STACKDUMP_H
+#define STACKDUMP_H
+
+#include <stdint.h>
+
+enum dump_type {
+	DUMP_MAP	= 1,	/* struct dump_map, then its name */
+	DUMP_SAMPLE	= 2,	/* struct dump_sample, then the stack from sp up */
+	DUMP_CHAIN	= 3,	/* struct dump_chain, then its addresses */
+	DUMP_VDSO	= 4,	/* struct dump_vdso, then the image */
+	DUMP_END	= 5,	/* struct dump_end; a file without it is cut off */
+};
+
+struct dump_header {
+	uint32_t type;
+	uint32_t size;		/* of the record, this header included */
+};
+
+/* An executable mapping that appeared. */
+struct dump_map {
+	struct dump_header header;
+	uint64_t start;
+	uint64_t len;
+	uint64_t pgoff;
+	char name[];
+};
+
+/* The registers by their DWARF numbers, 16 being the instruction pointer. */
+#define DUMP_NR_REGS	17
+
+struct dump_sample {
+	struct dump_header header;
+	uint64_t cookie;	/* of the chain that belongs to it */
+	uint64_t user_mode;	/* 0: taken in the kernel */
+	uint64_t regs[DUMP_NR_REGS];
+	uint64_t stack_len;
+	unsigned char stack[];
+};
+
+/* The deferred chain; it follows the samples it belongs to. */
+struct dump_chain {
+	struct dump_header header;
+	uint64_t cookie;
+	uint64_t nr;
+	uint64_t ips[];
+};
+
+struct dump_vdso {
+	struct dump_header header;
+	uint64_t len;
+	unsigned char image[];
+};
+
+struct dump_end {
+	struct dump_header header;
+	uint64_t lost;		/* records the ring buffer had no room for */
+	uint64_t status;	/* wait status of the command */
+};
+
+#endif /* STACKDUMP_H */

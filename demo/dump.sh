@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Runs in the guest: the main job under stackdump.
+#
+# usage: dump.sh OUTDIR
+#
+# Leaves PROGRAM.dump and PROGRAM.log in OUTDIR for each program.
+
+set -eu
+
+out=$1
+cd "$(dirname "$0")"
+here=$(pwd)
+mkdir -p "$out"
+
+job() {
+	name=$1
+	shift
+	"$here/stackdump" -F 1000 -o "$out/$name.dump" -- "$@" > "$out/$name.log"
+}
+
+. "$here/jobs.sh"

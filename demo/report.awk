@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+#
+# Prints the facts of stacks.awk, "mode program key value...", side by side, and
+# checks what must hold.  The exit status is 1 if it does not.
+#
+# usage: awk -v programs="PROGRAM..." -f report.awk FACTS
+
+function share(part, whole)
+{
+	if (!whole)
+		return "-"
+	return sprintf("%d (%.2f %%)", part, 100 * part / whole)
+}
+
+function row(title, off, on, dwarf)
+{
+	printf "  %-40s %16s %16s %16s\n", title, off, on, dwarf
+}
+
+function shares(title, p, part, whole)
+{
+	row(title, share(f["off", p, part], f["off", p, whole]),
+	    share(f["on", p, part], f["on", p, whole]),
+	    share(f["dwarf", p, part], f["dwarf", p, whole]))
+}
+
+function counts(title, p, key)
+{
+	row(title, f["off", p, key], f["on", p, key], f["dwarf", p, key])
+}
+
+function expect(held, what)
+{
+	if (held)
+		return
+	print "  FAILED: " what
+	failed = 1
+}
+
+function print_stack(mode, p,	i, n)
+{
+	printf "  most frequent%s stack, %s:\n",
+	       nr_inside[p] ? " such" : "", title[mode]
+	n = nr_stack[mode, p]
+	for (i = 1; i <= n; i++)
+		print "      " stack[mode, p, i]
+}
+
+function print_program(p,	i, sym, m)
+{
+	printf "\n== %s\n", p
+	row("", title["off"], title["on"], title["dwarf"])
+	counts("samples", p, "samples")
+	counts("taken in user mode", p, "user-mode")
+	shares("  to the outermost frame", p, "user-mode-complete", "user-mode")
+	shares("user stacks to the outermost frame", p, "user-stacks-complete",
+	       "user-stacks")
+	for (i = 1; i <= nr_inside[p]; i++) {
+		sym = inside[p, i]
+		counts("inside " sym, p, sym)
+		shares("  to main and _start", p, sym " whole", sym)
+	}
+	counts("bytes of perf.data", p, "bytes")
+	for (m = 1; m <= 3; m++)
+		print_stack(modes[m], p)
+	if (nr_ends[p])
+		print "  incomplete with codectl on, by the frame they end at:"
+	for (i = 1; i <= nr_ends[p]; i++)
+		print "      " ends[p, i]
+}
+
+function check_program(p,	i, sym)
+{
+	expect(f["on", p, "user-mode"] >= 1000,
+	       "at least 1000 samples in user mode")
+	expect(f["on", p, "user-mode-complete"] >= 0.99 * f["on", p, "user-mode"],
+	       "99 % of the samples in user mode end at the outermost frame")
+	if (p ~ /^(chain|plugin-host)$/)
+		expect(nr_inside[p] == (p == "chain" ? 1 : 3),
+		       "samples in every comparison function")
+	for (i = 1; i <= nr_inside[p]; i++) {
+		sym = inside[p, i]
+		expect(f["on", p, sym] >= 200 && f["off", p, sym] >= 200,
+		       "at least 200 samples inside " sym)
+		expect(f["on", p, sym " whole"] >= 0.999 * f["on", p, sym],
+		       "99.9 % of them reach main and _start with codectl on")
+		expect(!f["off", p, sym " whole"],
+		       "none of them does with codectl=off")
+	}
+}
+
+BEGIN {
+	split("off on dwarf", modes)
+	title["off"] = "codectl=off"
+	title["on"] = "codectl on"
+	title["dwarf"] = "dwarf"
+}
+
+$3 == "inside" {
+	if (!(($2, $4) in known)) {
+		known[$2, $4] = 1
+		inside[$2, ++nr_inside[$2]] = $4
+	}
+	f[$1, $2, $4] = $5
+	f[$1, $2, $4 " whole"] = $6
+	next
+}
+
+$3 == "ends" {
+	if ($1 == "on")
+		ends[$2, ++nr_ends[$2]] = $4 " " $5 " " $6
+	next
+}
+
+$3 == "stack" {
+	stack[$1, $2, ++nr_stack[$1, $2]] = $4 " " $5
+	next
+}
+
+{ f[$1, $2, $3] = $4 }
+
+END {
+	n = split(programs, list)
+	for (j = 1; j <= n; j++) {
+		print_program(list[j])
+		check_program(list[j])
+	}
+	print ""
+	exit failed
+}

@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The main job: programs without frame pointers under perf record, on a kernel
+# with codectl=off and with codectl on, side by side.  The exit status is 0 only
+# if what must hold held.
+
+set -u
+
+usage()
+{
+	cat <<-END
+	usage: run-demo.sh --images DIR --sysroot DIR --demo DIR --perf FILE --out DIR
+
+	  --images DIR    the guest's kernel and root image
+	  --sysroot DIR   the C library the programs were linked against
+	  --demo DIR      what the Makefile here built
+	  --perf FILE     perf of this kernel
+	  --out DIR       where recordings and reports go
+	END
+	exit 2
+}
+
+die()
+{
+	echo "demo: $*" >&2
+	exit 1
+}
+
+here=$(cd "$(dirname "$0")" && pwd)
+images='' sysroot='' demo='' perf='' out=''
+programs='chain plugin-host sqlite3 lua5.4'
+guest_demo=/usr/lib/codectl/demo
+
+while [ $# -gt 0 ]; do
+	[ $# -ge 2 ] || usage
+	case $1 in
+	--images) images=$2 ;;
+	--sysroot) sysroot=$2 ;;
+	--demo) demo=$2 ;;
+	--perf) perf=$2 ;;
+	--out) out=$2 ;;
+	*) usage ;;
+	esac
+	shift 2
+done
+for value in "$images" "$sysroot" "$demo" "$perf" "$out"; do
+	[ -n "$value" ] || usage
+done
+
+# in_guest KERNELARGS COMMAND
+in_guest()
+{
+	"$here/../selftests/qemu/guest.sh" --images "$images" --append "$1" \
+		--out "$out" --timeout 600 -- sh -ec "$2"
+}
+
+# The guest's files, where perf and libdwfl on this side look for them.
+make_symfs()
+{
+	local file
+
+	mkdir -p "$out/symfs/usr/lib64" "$out/symfs/usr/lib/codectl"
+	ln -s usr/lib64 "$out/symfs/lib64"
+	ln -s "$(realpath "$demo/guest")" "$out/symfs$guest_demo"
+	for file in "$sysroot"/lib64/*.so.* "$sysroot"/usr/lib/*.so.*; do
+		[ ! -e "$file" ] || ln -sf "$(realpath "$file")" \
+			"$out/symfs/usr/lib64/$(basename "$file")"
+	done
+}
+
+record()
+{
+	echo "== codectl=off: recording with --call-graph fp,defer and dwarf"
+	in_guest codectl=off "$guest_demo/record.sh /out/off fp,defer
+		$guest_demo/record.sh /out/dwarf dwarf" ||
+		die "the guest with codectl=off failed"
+	echo "== codectl on: recording with --call-graph fp,defer, then stack dumps"
+	in_guest codectl=on "$guest_demo/record.sh /out/on fp,defer
+		$guest_demo/dump.sh /out/dump" ||
+		die "the guest with codectl on failed"
+}
+
+# The functions of a program where its time goes, for stacks.awk.
+hot()
+{
+	case $1 in
+	chain) echo '^compare$' ;;
+	plugin-host) echo '^compare_load_[123]$' ;;
+	esac
+}
+
+# One line a fact: mode program key value...
+facts()
+{
+	local mode program dir
+
+	for mode in off on dwarf; do
+		for program in $programs; do
+			dir=$out/$mode
+			"$perf" script -i "$dir/$program.data" \
+				--symfs "$out/symfs" --no-inline --no-demangle \
+				--max-stack 512 -F comm,tid,time,ip,sym,dso \
+				> "$dir/$program.script" 2> "$dir/$program.err" ||
+				die "perf script failed: $(cat "$dir/$program.err")"
+			{
+				echo "bytes $(stat -L -c %s "$dir/$program.data")"
+				awk -v want="$(hot "$program")" \
+					-f "$here/stacks.awk" "$dir/$program.script"
+			} | sed "s/^/$mode $program /"
+		done
+	done
+}
+
+# What the programs printed does not depend on who watches them.
+check_output()
+{
+	local mode program
+
+	for program in chain sqlite3 lua5.4; do
+		[ -s "$out/off/$program.log" ] || die "$program printed nothing"
+		for mode in on dwarf dump; do
+			cmp -s "$out/off/$program.log" "$out/$mode/$program.log" ||
+				die "$program printed something else under $mode"
+		done
+	done
+}
+
+# expect_lines FILE NUMBER REGEX
+expect_lines()
+{
+	[ "$(grep -c -E "$3" "$1")" = "$2" ] && return
+	echo "FAILED: $1 has not $2 lines '$3':"
+	cat "$1"
+	return 1
+}
+
+# The registry, as the plugin's host saw it: 0 after dlclose() says that
+# nothing was left behind, EEXIST that the plugin's text was there before.
+check_registry()
+{
+	local mode failed=0
+
+	for mode in on dump; do
+		expect_lines "$out/$mode/plugin-host.log" 3 \
+			'^load [123]: .* loaded EEXIST closed 0$' || failed=1
+	done
+	for mode in off dwarf; do
+		expect_lines "$out/$mode/plugin-host.log" 3 \
+			'^load [123]: .* loaded ENOSYS closed ENOSYS$' || failed=1
+	done
+	expect_lines "$out/on/plugin-host.log" 1 '^second load: same' || failed=1
+	expect_lines "$out/on/plugin-host.log" 1 '^third load: another' || failed=1
+	return $failed
+}
+
+rm -rf "$out"
+mkdir -p "$out" || die "cannot make $out"
+make_symfs
+record
+check_output
+facts > "$out/facts" || exit 1
+
+failed=0
+awk -v programs="$programs" -f "$here/report.awk" "$out/facts" || failed=1
+
+echo "== The plugin's text in the registry, at each load and after dlclose()"
+cat "$out/on/plugin-host.log"
+check_registry || failed=1
+
+echo
+echo "== The kernel's stacks against libdwfl's unwind of registers and stack dumps"
+"$demo/stackcheck" -r "$out/symfs" -m 10000 "$out"/dump/*.dump || failed=1
+
+echo
+if [ "$failed" = 0 ]; then
+	echo "demo: what must hold held"
+else
+	echo "demo: FAILED"
+fi
+exit "$failed"
