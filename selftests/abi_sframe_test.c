@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a registration says about the header of an SFrame section. */
+#include "codectl_test.h"
+#include "kselftest_harness.h"
+#include "stub.h"
+
+FIXTURE(sframe)
+{
+	struct stub stub;
+	struct sframe_header *header;
+};
+
+FIXTURE_SETUP(sframe)
+{
+	REQUIRE_CODECTL();
+	ASSERT_EQ(0, stub_map(&self->stub, 2));
+	stub_table(&self->stub);
+	ASSERT_NE(0, self->stub.table_size);
+	self->header = (struct sframe_header *)self->stub.table;
+}
+
+FIXTURE_TEARDOWN(sframe)
+{
+	stub_unmap(&self->stub);
+}
+
+/* What a change of the header leads to. */
+FIXTURE_VARIANT(sframe)
+{
+	void (*change)(struct sframe_header *h);
+	int err;
+};
+
+#define HEADER_CASE(name, error, ...)					\
+static void change_##name(struct sframe_header *h) { __VA_ARGS__; }	\
+FIXTURE_VARIANT_ADD(sframe, name)					\
+{									\
+	.change = change_##name,					\
+	.err = error,							\
+}
+
+HEADER_CASE(right, 0, (void)h);
+HEADER_CASE(magic, -EINVAL, h->magic++);
+HEADER_CASE(magic_swapped, -EINVAL, h->magic = 0xe2de);
+HEADER_CASE(version_0, -EOPNOTSUPP, h->version = 0);
+HEADER_CASE(version_1, -EOPNOTSUPP, h->version = 1);
+HEADER_CASE(version_2, -EOPNOTSUPP, h->version = 2);
+HEADER_CASE(version_4, -EOPNOTSUPP, h->version = 4);
+HEADER_CASE(version_255, -EOPNOTSUPP, h->version = 255);
+HEADER_CASE(abi_0, -EOPNOTSUPP, h->abi = 0);
+HEADER_CASE(abi_aarch64, -EOPNOTSUPP, h->abi = 2);
+HEADER_CASE(abi_s390x, -EOPNOTSUPP, h->abi = 4);
+HEADER_CASE(abi_255, -EOPNOTSUPP, h->abi = 255);
+HEADER_CASE(unknown_flag_2, -EOPNOTSUPP, h->flags |= 2);
+HEADER_CASE(unknown_flag_8, -EOPNOTSUPP, h->flags |= 8);
+HEADER_CASE(unknown_flag_128, -EOPNOTSUPP, h->flags |= 128);
+HEADER_CASE(not_sorted, -EOPNOTSUPP, h->flags &= ~SFRAME_F_SORTED);
+HEADER_CASE(not_pcrel, -EOPNOTSUPP, h->flags &= ~SFRAME_F_PCREL);
+HEADER_CASE(auxhdr_too_long, -EINVAL, h->auxhdr_len = 255);
+HEADER_CASE(num_fdes_too_many, -EINVAL, h->num_fdes = 1000);
+HEADER_CASE(num_fdes_huge, -EINVAL, h->num_fdes = ~0U);
+HEADER_CASE(num_fdes_wraps, -EINVAL, h->num_fdes = 0x10000001);
+HEADER_CASE(fde_off_outside, -EINVAL, h->fde_off = 4096);
+HEADER_CASE(fde_off_huge, -EINVAL, h->fde_off = ~0U);
+HEADER_CASE(fre_off_outside, -EINVAL, h->fre_off = 4096);
+HEADER_CASE(fre_off_huge, -EINVAL, h->fre_off = ~0U);
+HEADER_CASE(fre_len_too_long, -EINVAL, h->fre_len++);
+HEADER_CASE(fre_len_huge, -EINVAL, h->fre_len = ~0U);
+
+TEST_F(sframe, header)
+{
+	variant->change(self->header);
+	EXPECT_EQ(variant->err, stub_register(&self->stub));
+}
+
+FIXTURE(section)
+{
+	struct stub stub;
+};
+
+FIXTURE_SETUP(section)
+{
+	REQUIRE_CODECTL();
+	ASSERT_EQ(0, stub_map(&self->stub, 2));
+	stub_table(&self->stub);
+}
+
+FIXTURE_TEARDOWN(section)
+{
+	stub_unmap(&self->stub);
+}
+
+static int register_with(struct stub *stub, const void *table, size_t len)
+{
+	int err = register_text(addr_of(stub->text), addr_of(stub->text) + PAGE,
+				table, len);
+
+	if (!err)
+		stub_unregister(stub);
+	return err;
+}
+
+TEST_F(section, shorter_than_its_contents)
+{
+	size_t size = self->stub.table_size;
+
+	EXPECT_EQ(0, register_with(&self->stub, self->stub.table, size));
+	for (size_t len = 1; len < size; len++) {
+		EXPECT_EQ(-EINVAL,
+			  register_with(&self->stub, self->stub.table, len))
+			TH_LOG("%zu of %zu bytes", len, size);
+	}
+}
+
+/* A linker pads sections; the padding means nothing. */
+TEST_F(section, longer_than_its_contents)
+{
+	EXPECT_EQ(0, register_with(&self->stub, self->stub.table, 2 * PAGE));
+}
+
+TEST_F(section, none_gives_an_identity_only)
+{
+	EXPECT_EQ(0, register_with(&self->stub, NULL, 0));
+}
+
+TEST_F(section, header_that_cannot_be_read)
+{
+	uint8_t *table = self->stub.table;
+
+	ASSERT_EQ(0, mprotect(table, PAGE, PROT_NONE));
+	EXPECT_EQ(-EFAULT, register_with(&self->stub, table,
+					 self->stub.table_size));
+	munmap(table, PAGE);
+	EXPECT_EQ(-EFAULT, register_with(&self->stub, table,
+					 self->stub.table_size));
+	EXPECT_EQ(-EFAULT, register_with(&self->stub, (void *)8, PAGE));
+}
+
+/* Only the header is read: the rest is checked as it is used. */
+TEST_F(section, only_the_header_is_read)
+{
+	struct sframe_header *h = (void *)(self->stub.table + PAGE - sizeof(*h));
+
+	memcpy(h, self->stub.table, sizeof(*h));
+	ASSERT_EQ(0, mprotect(self->stub.table + PAGE, PAGE, PROT_NONE));
+	EXPECT_EQ(0, register_with(&self->stub, h, self->stub.table_size));
+}
+
+TEST_F(section, auxiliary_header_is_skipped)
+{
+	const struct fde_spec fde = {
+		.func = addr_of(self->stub.text),
+		.size = STUB_SIZE,
+		.nr_fres = stub_nr_rows,
+		.fre = stub_rows,
+	};
+
+	for (int len = 1; len < 256; len *= 3) {
+		self->stub.table_size = sframe_build(self->stub.table,
+						     self->stub.table_room,
+						     &fde, 1, len);
+		EXPECT_EQ(0, register_with(&self->stub, self->stub.table,
+					   self->stub.table_size))
+			TH_LOG("%d bytes", len);
+	}
+}
+
+TEST_F(section, any_alignment)
+{
+	size_t size = self->stub.table_size;
+
+	for (int shift = 1; shift < 8; shift++) {
+		memmove(self->stub.table + shift, self->stub.table + shift - 1,
+			size);
+		EXPECT_EQ(0, register_with(&self->stub,
+					   self->stub.table + shift, size))
+			TH_LOG("misaligned by %d", shift);
+	}
+}
+
+TEST_F(section, shared_by_registrations)
+{
+	uint64_t text = addr_of(self->stub.text);
+
+	for (int i = 0; i < 8; i++) {
+		EXPECT_EQ(0, register_text(text + i * 64, text + i * 64 + 64,
+					   self->stub.table,
+					   self->stub.table_size));
+	}
+}
+
+TEST_HARNESS_MAIN

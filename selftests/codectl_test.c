@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <fcntl.h>
+#include <link.h>
+#include <time.h>
+
+#include "codectl_test.h"
+
+long sys_codectl(unsigned int option, const void *info, size_t size,
+		 unsigned int flags)
+{
+	long ret = syscall(__NR_codectl, option, info, size, flags);
+
+	return ret < 0 ? -errno : ret;
+}
+
+int register_elf(const struct code_elf_info *info)
+{
+	return sys_codectl(CODE_REGISTER_ELF, info, sizeof(*info), 0);
+}
+
+int register_text(uint64_t start, uint64_t end, const void *sframe, size_t len)
+{
+	struct code_elf_info info = {
+		.elf_start = start,
+		.elf_end = end,
+		.text_start = start,
+		.text_end = end,
+		.sframe_start = addr_of(sframe),
+		.sframe_end = addr_of(sframe) + len,
+	};
+
+	return register_elf(&info);
+}
+
+int unregister_text(uint64_t start, uint64_t end)
+{
+	struct code_unregister_info info = {
+		.text_start = start,
+		.text_end = end,
+	};
+
+	return sys_codectl(CODE_UNREGISTER, &info, sizeof(info), 0);
+}
+
+bool text_is_registered(uint64_t addr)
+{
+	int err = register_text(addr, addr + 1, NULL, 0);
+
+	if (!err)
+		unregister_text(addr, addr + 1);
+	return err == -EEXIST;
+}
+
+bool have_codectl(void)
+{
+	return sys_codectl(CODE_UNREGISTER, NULL, 0, CODE_FLAG_INVALID) !=
+		       -ENOSYS || getenv("EXPECT_ALL_FEATURES");
+}
+
+void *map_pages(size_t pages, int prot)
+{
+	void *p = mmap(NULL, pages * PAGE, prot, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int sysctl_open(const char *name, int flags)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	return open(path, flags);
+}
+
+int sysctl_write(const char *name, long value)
+{
+	int fd = sysctl_open(name, O_WRONLY);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = dprintf(fd, "%ld\n", value) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+long sysctl_read(const char *name)
+{
+	int fd = sysctl_open(name, O_RDONLY);
+	char buf[32] = "";
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	return n > 0 ? atol(buf) : -EIO;
+}
+
+struct segment_query {
+	uint64_t addr;
+	uint64_t start;
+	uint64_t end;
+};
+
+static int match_segment(struct dl_phdr_info *info, size_t, void *data)
+{
+	struct segment_query *q = data;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X) ||
+		    q->addr < start || q->addr >= start + ph->p_memsz)
+			continue;
+		q->start = start;
+		q->end = start + ph->p_memsz;
+		return 1;
+	}
+	return 0;
+}
+
+int text_segment_of(const void *addr, uint64_t *start, uint64_t *end)
+{
+	struct segment_query q = { .addr = addr_of(addr) };
+
+	if (!dl_iterate_phdr(match_segment, &q))
+		return -1;
+	*start = q.start;
+	*end = q.end;
+	return 0;
+}
+
+unsigned int scaled_seconds(unsigned int seconds)
+{
+	const char *scale = getenv("TEST_TIME_SCALE");
+
+	return seconds * (scale ? atoi(scale) : 1);
+}
+
+double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec * 1e-9;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What every codectl test needs: the system call without a C library in the
+ * way, registrations in one line, and mappings to register.
+ */
+#ifndef CODECTL_TEST_H
+#define CODECTL_TEST_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/codectl.h>
+
+#ifndef __NR_codectl
+#define __NR_codectl 473
+#endif
+
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#endif
+
+#define PAGE 4096UL
+/* First address that x86-64 user space cannot map, without LA57. */
+#define USER_END 0x7ffffffff000UL
+#define KERNEL_ADDR 0xffffffff81000000UL
+
+static inline uint64_t addr_of(const void *p)
+{
+	return (uintptr_t)p;
+}
+
+/* All return 0 or a negative errno. */
+long sys_codectl(unsigned int option, const void *info, size_t size,
+		 unsigned int flags);
+int register_elf(const struct code_elf_info *info);
+int register_text(uint64_t start, uint64_t end, const void *sframe, size_t len);
+int unregister_text(uint64_t start, uint64_t end);
+
+/* Whether some registration covers @addr; its page is mapped executable. */
+bool text_is_registered(uint64_t addr);
+
+/*
+ * Skip where the kernel has no codectl(2), unless the environment says that
+ * everything is expected to be there.
+ */
+bool have_codectl(void);
+#define REQUIRE_CODECTL() do {						\
+	if (!have_codectl())						\
+		SKIP(return, "no codectl(2) in this kernel");		\
+} while (0)
+
+/* Private anonymous memory; NULL on failure. */
+void *map_pages(size_t pages, int prot);
+
+/* Two calls that read and write a sysctl; negative errno on failure. */
+int sysctl_write(const char *name, long value);
+long sysctl_read(const char *name);
+
+/* [start, end) of the executable segment that @addr is part of; 0 or -1. */
+int text_segment_of(const void *addr, uint64_t *start, uint64_t *end);
+
+/* Seconds that a bounded loop may run, scaled by TEST_TIME_SCALE. */
+unsigned int scaled_seconds(unsigned int seconds);
+double now(void);
+
+#endif /* CODECTL_TEST_H */

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <string.h>
+
+#include "codectl_test.h"
+#include "stub.h"
+
+/* void stub(void (*callback)(void), uint64_t *return_address) */
+asm(
+"	.pushsection .rodata\n"
+"stub_code:\n"
+"	push	%rbp\n"			/*  0 */
+"	xor	%ebp, %ebp\n"		/*  1 */
+"	sub	$32, %rsp\n"		/*  3 */
+"	mov	40(%rsp), %rax\n"	/*  7 */
+"	mov	%rax, (%rsi)\n"
+"	test	%rdi, %rdi\n"
+"	jz	1f\n"
+"	call	*%rdi\n"
+"stub_after_call:\n"
+"	jmp	2f\n"
+"1:	mov	$111, %eax\n"		/* MARKER_NR */
+"	syscall\n"
+"stub_after_marker:\n"
+"2:	add	$32, %rsp\n"
+"stub_epilogue:\n"
+"	pop	%rbp\n"
+"	ret\n"
+"stub_code_end:\n"
+"	.popsection\n"
+);
+
+_Static_assert(MARKER_NR == 111, "the stub has the number in its code");
+
+extern const uint8_t stub_code[], stub_after_call[], stub_after_marker[],
+	       stub_code_end[];
+
+#define EPILOGUE 35
+
+const struct fre_spec stub_rows[] = {
+	{ 0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
+	{ 1, FRE_INFO(FRE_SP, 2, FRE_WORD1), { 16, STUB_FP_OFF } },
+	{ 7, FRE_INFO(FRE_SP, 2, FRE_WORD1), { STUB_FRAME, STUB_FP_OFF } },
+	{ EPILOGUE, FRE_INFO(FRE_SP, 2, FRE_WORD1), { 16, STUB_FP_OFF } },
+	{ EPILOGUE + 1, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
+};
+const unsigned int stub_nr_rows = ARRAY_SIZE(stub_rows);
+
+int stub_map(struct stub *stub, unsigned int table_pages)
+{
+	extern const uint8_t stub_epilogue[];
+
+	if (stub_epilogue - stub_code != EPILOGUE)
+		return -1;
+	stub->text = map_pages(1, PROT_READ | PROT_WRITE);
+	stub->table = map_pages(table_pages, PROT_READ | PROT_WRITE);
+	if (!stub->text || !stub->table)
+		return -1;
+	stub->table_room = table_pages * PAGE;
+	stub->marker_off = stub_after_marker - stub_code;
+	stub->call_off = stub_after_call - stub_code;
+	memset(stub->text, 0xcc, PAGE);
+	memcpy(stub->text, stub_code, stub_code_end - stub_code);
+	return mprotect(stub->text, PAGE, PROT_READ | PROT_EXEC);
+}
+
+void stub_unmap(struct stub *stub)
+{
+	munmap(stub->text, PAGE);
+	munmap(stub->table, stub->table_room);
+}
+
+void stub_table(struct stub *stub)
+{
+	const struct fde_spec fde = {
+		.func = addr_of(stub->text),
+		.size = STUB_SIZE,
+		.info = FDE_ADDR1,
+		.nr_fres = stub_nr_rows,
+		.fre = stub_rows,
+	};
+
+	stub->table_size = sframe_build(stub->table, stub->table_room, &fde,
+					1, 0);
+}
+
+int stub_register(const struct stub *stub)
+{
+	return register_text(addr_of(stub->text), addr_of(stub->text) + PAGE,
+			     stub->table, stub->table_size);
+}
+
+int stub_unregister(const struct stub *stub)
+{
+	return unregister_text(addr_of(stub->text),
+			       addr_of(stub->text) + PAGE);
+}
+
+static uint64_t callback_ip;
+
+__attribute__((noinline)) void stub_callback(void)
+{
+	callback_ip = marker();
+}
+
+/* libgcc knows no rule for the stub: its frame is put in by hand. */
+__attribute__((noinline)) void stub_run(const struct stub *stub,
+					void (*callback)(void))
+{
+	void (*run)(void (*)(void), uint64_t *) = (void *)stub->text;
+	unsigned int own = callback ? 3 : 2;
+	uint64_t ra;
+
+	truth_callers();
+	run(callback, &ra);
+	memmove(&truth.ip[own], truth.ip, truth.nr * sizeof(truth.ip[0]));
+	truth.nr += own;
+	truth.ip[own - 1] = ra;
+	truth.ip[own - 2] = addr_of(stub->text) +
+			    (callback ? stub->call_off : stub->marker_off);
+	if (callback)
+		truth.ip[0] = callback_ip;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A function in anonymous memory, so that nothing but the table a test gives
+ * for it describes it.  It saves %rbp and clears it, so that a walk by frame
+ * pointers ends at it.
+ */
+#ifndef CODECTL_STUB_H
+#define CODECTL_STUB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sframe_build.h"
+#include "truth.h"
+
+#define STUB_SIZE	64
+/* In the body, at the marker and at the call: bytes from SP to the CFA. */
+#define STUB_FRAME	48
+#define STUB_FP_OFF	(-16)
+
+struct stub {
+	uint8_t *text;		/* one page; the function starts it */
+	uint8_t *table;		/* @table_pages pages */
+	size_t table_room;
+	size_t table_size;
+	unsigned int marker_off; /* of the instruction after the marker */
+	unsigned int call_off;	/* of the instruction after the call */
+};
+
+/* 0 or -1; nothing is registered yet. */
+int stub_map(struct stub *stub, unsigned int table_pages);
+void stub_unmap(struct stub *stub);
+
+/* The rules of the whole function, right at every instruction of it. */
+extern const struct fre_spec stub_rows[];
+extern const unsigned int stub_nr_rows;
+
+/* Writes the right table for it. */
+void stub_table(struct stub *stub);
+int stub_register(const struct stub *stub);
+int stub_unregister(const struct stub *stub);
+
+/*
+ * Runs it once: a stack is taken in it or, if @callback is not NULL, by what
+ * it calls.  Afterwards the truth of the stack taken in it is in @truth.
+ */
+void stub_run(const struct stub *stub, void (*callback)(void));
+
+/* Takes a stack below the stub. */
+void stub_callback(void);
+
+#endif /* CODECTL_STUB_H */

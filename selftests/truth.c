@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <stdio.h>
+#include <string.h>
+#include <unwind.h>
+
+#include "truth.h"
+
+struct truth truth;
+
+extern char _start[];
+
+struct capture {
+	struct truth *t;
+	unsigned int skip;
+};
+
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *ctx, void *arg)
+{
+	struct capture *c = arg;
+	uint64_t ip = _Unwind_GetIP(ctx);
+
+	if (c->skip) {
+		c->skip--;
+		return _URC_NO_REASON;
+	}
+	/* libgcc reports a last frame without an address. */
+	if (!ip || c->t->nr == TRUTH_MAX)
+		return _URC_END_OF_STACK;
+	c->t->ip[c->t->nr++] = ip;
+	return _URC_NO_REASON;
+}
+
+/* Skips this file's own frame and the return into the function that asked. */
+__attribute__((noinline)) void truth_capture(uint64_t ip)
+{
+	struct capture c = { .t = &truth, .skip = 2 };
+
+	truth.ip[0] = ip;
+	truth.nr = 1;
+	_Unwind_Backtrace(add_frame, &c);
+}
+
+__attribute__((noinline)) void truth_callers(void)
+{
+	struct capture c = { .t = &truth, .skip = 2 };
+
+	truth.nr = 0;
+	_Unwind_Backtrace(add_frame, &c);
+}
+
+void truth_reset(void)
+{
+	truth.nr = 0;
+	truth.nr_noted = 0;
+}
+
+void truth_note(uint64_t ip)
+{
+	if (truth.nr_noted < TRUTH_MAX)
+		truth.noted[truth.nr_noted++] = ip;
+}
+
+/* Noted from the outside in, recorded from the inside out. */
+bool stack_has_noted(const struct stack *stack)
+{
+	unsigned int left = truth.nr_noted;
+
+	for (unsigned int i = 0; i < stack->nr && left; i++)
+		if (stack->ip[i] == truth.noted[left - 1])
+			left--;
+	return !left;
+}
+
+unsigned int common_prefix(const struct stack *stack, const struct truth *t)
+{
+	unsigned int i = 0;
+
+	while (i < stack->nr && i < t->nr && stack->ip[i] == t->ip[i])
+		i++;
+	return i;
+}
+
+bool stack_is_true(const struct stack *stack, const struct truth *t)
+{
+	unsigned int nr = t->nr < STACK_MAX ? t->nr : STACK_MAX;
+
+	return stack->nr == nr && common_prefix(stack, t) == nr;
+}
+
+bool stack_is_prefix(const struct stack *stack, const struct truth *t)
+{
+	return stack->nr && common_prefix(stack, t) == stack->nr;
+}
+
+bool same_tail(const struct stack *stack, const struct truth *t,
+	       unsigned int n)
+{
+	if (stack->nr < n || t->nr < n)
+		return false;
+	return !memcmp(&stack->ip[stack->nr - n], &t->ip[t->nr - n], n * 8);
+}
+
+/* _start of glibc is shorter than 64 bytes. */
+bool ends_in_start(const struct stack *stack)
+{
+	uint64_t start = (uintptr_t)_start;
+	uint64_t last = stack->nr ? stack->ip[stack->nr - 1] : 0;
+
+	return last > start && last < start + 64;
+}
+
+bool has_kernel_address(const struct stack *stack)
+{
+	for (unsigned int i = 0; i < stack->nr; i++)
+		if (stack->ip[i] >> 47)
+			return true;
+	return false;
+}
+
+void print_stack(const struct stack *stack, const struct truth *t)
+{
+	unsigned int nr = stack->nr > t->nr ? stack->nr : t->nr;
+
+	for (unsigned int i = 0; i < nr && i < 40; i++)
+		printf("#   %2u recorded %12llx truth %12llx\n", i,
+		       i < stack->nr ? (unsigned long long)stack->ip[i] : 0,
+		       i < t->nr ? (unsigned long long)t->ip[i] : 0);
+}

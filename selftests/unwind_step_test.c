@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A signal at every instruction: prologues, epilogues, the C library, PLT
+ * entries, the vDSO and the signal trampoline are walked from each of their
+ * instructions.
+ */
+#include <alloca.h>
+#include <signal.h>
+#include <time.h>
+
+#include "step.h"
+#include "unwind_common.h"
+
+/*
+ * Steps through @code.  Its caller is the innermost frame that is known
+ * throughout, so the base is what truth_callers() finds here.
+ */
+static noinline void step_through(struct __test_metadata *_metadata,
+				  FIXTURE_DATA(unwind) * self,
+				  void (*code)(void), unsigned int at_least)
+{
+	/* Once without stepping: nothing is left to resolve or to fault in. */
+	code();
+	truth_callers();
+	ASSERT_LE(3, truth.nr);
+	ASSERT_EQ(0, step_prepare(&self->sampler, truth.nr));
+	step_on();
+	code();
+	step_off();
+	TH_LOG("%u instructions, %u unknown to libgcc", step_result.steps,
+	       step_result.untold);
+	EXPECT_LE(at_least, step_result.steps);
+	EXPECT_EQ(0, step_result.none);
+	EXPECT_EQ(0, step_result.wrong);
+	EXPECT_EQ(0, step_result.untold);
+}
+
+static volatile int sink;
+
+static noinline int frames_inner(int a, int b, int c, int d, int e, int f,
+				 int g)
+{
+	volatile int pad[16];
+
+	pad[a & 15] = b + c + d + e + f;
+	return pad[a & 15] + g;
+}
+
+static noinline int frames_saving(int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += frames_inner(i, sum, n, i + sum, n ^ sum, i * n, sum);
+	return sum;
+}
+
+static noinline int frames_realigned(int n)
+{
+	volatile char buf[128] __attribute__((aligned(64)));
+	volatile char *more = alloca(n * 16);
+
+	buf[n] = frames_inner(n, 1, 2, 3, 4, 5, 6);
+	more[n] = buf[n];
+	return more[n] + frames_saving(2);
+}
+
+/*
+ * Not with a realigned frame below it: in such a frame's epilogue gcc's rule
+ * for %rbp is wrong for the one instruction after "pop %rbp", in DWARF and so
+ * in SFrame.
+ */
+__attribute__((optimize("no-omit-frame-pointer")))
+static noinline int frames_with_fp(int n)
+{
+	return frames_saving(n) + 1;
+}
+
+static noinline int frames_big(int n)
+{
+	volatile char buf[70016];
+
+	buf[n] = frames_inner(n, 1, 2, 3, 4, 5, 6);
+	return buf[n];
+}
+
+static noinline void frames(void)
+{
+	sink = frames_saving(3) + frames_realigned(5) + frames_with_fp(4) +
+	       frames_big(70000);
+}
+
+TEST_F(unwind, frames_of_every_shape)
+{
+	step_through(_metadata, self, frames, 150);
+}
+
+static noinline int compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static noinline void library(void)
+{
+	int values[] = { 5, 3, 8, 1, 9, 2, 7 };
+	char buf[64];
+
+	qsort(values, ARRAY_SIZE(values), sizeof(int), compare);
+	snprintf(buf, sizeof(buf), "%d %s %.3f", values[3], "text", 1.5);
+	sink = strlen(buf) + atoi(buf);
+	free(malloc(1000));
+}
+
+TEST_F(unwind, c_library)
+{
+	step_through(_metadata, self, library, 1000);
+}
+
+static noinline void vdso(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	sink = ts.tv_sec;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	sink = time(NULL);
+}
+
+TEST_F(unwind, vdso)
+{
+	step_through(_metadata, self, vdso, 30);
+}
+
+static noinline void system_calls(void)
+{
+	sink = getppid();
+	sink = read(-1, NULL, 0);
+	sink = close(-1);
+}
+
+TEST_F(unwind, system_calls)
+{
+	step_through(_metadata, self, system_calls, 20);
+}
+
+static noinline void quiet(int sig)
+{
+	sink = sig;
+}
+
+static noinline void raising(void)
+{
+	raise(SIGUSR1);
+}
+
+TEST_F(unwind, raising_a_signal)
+{
+	ASSERT_NE(SIG_ERR, signal(SIGUSR1, quiet));
+	step_through(_metadata, self, raising, 10);
+}
+
+/* Delivery clears the trap flag: the handler sets it, for its own way back. */
+static noinline void step_in_handler(int sig)
+{
+	step_on();
+	sink = sig;
+}
+
+TEST_F(unwind, return_from_a_handler)
+{
+	ASSERT_NE(SIG_ERR, signal(SIGUSR1, step_in_handler));
+	truth_callers();
+	ASSERT_EQ(0, step_prepare(&self->sampler, truth.nr));
+	raise(SIGUSR1);
+	step_off();
+	/* The end of the handler, and both instructions of the trampoline. */
+	EXPECT_LE(3, step_result.steps);
+	EXPECT_EQ(0, step_result.none);
+	EXPECT_EQ(0, step_result.wrong);
+	EXPECT_EQ(0, step_result.untold);
+}
+
+TEST_HARNESS_MAIN
