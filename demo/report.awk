@@ -46,6 +46,23 @@ function print_stack(mode, p,	i, n)
 		print "      " stack[mode, p, i]
 }
 
+# Most frequent first, twelve at most.
+function print_ends(p,	i, best, n)
+{
+	if (nr_ends[p])
+		print "  incomplete with codectl on, by the frame they end at:"
+	for (n = 0; n < 12; n++) {
+		best = 0
+		for (i = 1; i <= nr_ends[p]; i++)
+			if (ends[p, i] + 0 > ends[p, best] + 0)
+				best = i
+		if (!best)
+			return
+		print "      " ends[p, best]
+		ends[p, best] = 0
+	}
+}
+
 function print_program(p,	i, sym, m)
 {
 	printf "\n== %s\n", p
@@ -63,10 +80,7 @@ function print_program(p,	i, sym, m)
 	counts("bytes of perf.data", p, "bytes")
 	for (m = 1; m <= 3; m++)
 		print_stack(modes[m], p)
-	if (nr_ends[p])
-		print "  incomplete with codectl on, by the frame they end at:"
-	for (i = 1; i <= nr_ends[p]; i++)
-		print "      " ends[p, i]
+	print_ends(p)
 }
 
 function check_program(p,	i, sym)

@@ -182,7 +182,8 @@ static void report_object(struct input *in, const struct object *object)
 	char *path;
 	int fd;
 
-	if (!vdso && object->name[0] != '/')
+	/* "//anon" is memory of its own */
+	if (!vdso && (object->name[0] != '/' || object->name[1] == '/'))
 		return;
 	path = host_path(object->name);
 	fd = vdso ? dup(in->vdso_fd) : open(path, O_RDONLY);

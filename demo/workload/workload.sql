@@ -16,7 +16,7 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
 INSERT INTO item SELECT i, 'item ' || hex(i * 2654435761 % 65536), i % 97 + 0.5
 FROM n;
 
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150000)
 INSERT INTO sale
 SELECT i, i * 48271 % 2000 + 1, i * 16807 % 500 + 1, i % 9 + 1, i * 31 % 365
 FROM n;
@@ -47,12 +47,12 @@ AND a.city IN (SELECT city FROM customer GROUP BY city HAVING count(*) > 50);
 
 SELECT sum(json_extract(j, '$.q') * json_array_length(j, '$.d')) FROM (
 	SELECT json_object('q', quantity, 'd', json_array(day, item, customer)) AS j
-	FROM sale LIMIT 20000);
+	FROM sale LIMIT 50000);
 
 CREATE VIRTUAL TABLE word USING fts4(body);
 INSERT INTO word SELECT c.name || ' ' || c.city || ' ' || i.name
 FROM sale s JOIN customer c ON c.id = s.customer JOIN item i ON i.id = s.item
-WHERE s.id <= 4000;
+WHERE s.id <= 10000;
 SELECT count(*) FROM word WHERE word MATCH 'city AND item NOT 00001';
 
 UPDATE sale SET quantity = quantity + 1 WHERE item % 7 = 0;
