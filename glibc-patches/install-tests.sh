@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Builds glibc's own tests of the codectl support, without running them, and
+# installs them with their modules and run-tests.sh in DEST.
+
+set -eu -o pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+
+die()
+{
+	echo "install-tests: $*" >&2
+	exit 1
+}
+
+[ $# -eq 2 ] || die "usage: install-tests.sh OBJDIR DEST"
+obj=$(cd "$1" && pwd)
+mkdir -p "$2"
+dest=$(cd "$2" && pwd)
+[ -e "$obj/libc.so" ] || die "$obj holds no finished build of glibc"
+src=$(cd "$obj" && cd "$(sed -n 's/^srcdir = //p' Makefile)" && pwd)
+
+# Every source is a program or, by its name, a module.
+files=()
+for path in "$src"/sysdeps/unix/sysv/linux/tst-codectl*.c; do
+	name=${path##*/}
+	name=${name%.c}
+	case $name in
+	*-missingmod) ;;
+	*mod | *mod[0-9]) files+=("$name.so") ;;
+	*) files+=("$name") ;;
+	esac
+done
+make -s -r -j "$(nproc)" -C "$src/elf" objdir="$obj" "${files[@]/#/$obj/elf/}" \
+	> "$dest/build.log" 2>&1 || die "a test cannot be built: see $dest/build.log"
+rm -f "$dest/build.log"
+for name in "${files[@]}"; do
+	install -m 755 "$obj/elf/$name" "$dest/"
+done
+install -m 755 "$here/run-tests.sh" "$dest/"

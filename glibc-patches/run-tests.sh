@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# usage: run-tests.sh [DIR]
+#
+# Runs the tests that install-tests.sh has put into DIR (by default where this
+# script lies) and reports in TAP. A test that is not supported fails: this is
+# for kernels with codectl.
+
+dir=${1:-$(dirname "$0")}
+dir=$(cd "$dir" && pwd) || exit 1
+failed=0 number=0
+
+# Emulation is slow.
+TIMEOUTFACTOR=${TIMEOUTFACTOR:-20}
+export TIMEOUTFACTOR
+
+run()
+{
+	case $1 in
+	tst-codectl-audit)
+		LD_AUDIT=$dir/tst-codectl-auditmod.so LD_LIBRARY_PATH=$dir "$dir/$1" ;;
+	tst-codectl-disable)
+		GLIBC_TUNABLES=glibc.rtld.codectl=0 LD_LIBRARY_PATH=$dir "$dir/$1" ;;
+	*)
+		LD_LIBRARY_PATH=$dir "$dir/$1" ;;
+	esac
+}
+
+set --
+for path in "$dir"/tst-codectl*; do
+	case $path in
+	*.so) ;;
+	*) [ ! -x "$path" ] || set -- "$@" "${path##*/}" ;;
+	esac
+done
+
+echo "TAP version 13"
+echo "1..$#"
+[ $# -gt 0 ] || exit 1
+for name; do
+	number=$((number + 1))
+	output=$(run "$name" 2>&1)
+	status=$?
+	if [ "$status" -eq 0 ]; then
+		echo "ok $number $name"
+	else
+		failed=1
+		echo "$output" | sed 's/^/# /'
+		echo "not ok $number $name # exit status $status"
+	fi
+done
+exit $failed
