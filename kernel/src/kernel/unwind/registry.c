@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registry of the code in an address space
+ *
+ * mm->codectl points to a maple tree of registrations, keyed by text range, or
+ * is NULL where nothing is registered.
+ *
+ * Writers hold the mmap lock for writing: registering, unregistering and mapping
+ * changes exclude one another.  fork() lets the child share the registry of its
+ * parent.  A registry that is shared does not change: whoever wants to change it
+ * replaces it, in its own address space, with a copy of its own.  Only the holder
+ * of the mmap lock of an address space can turn a registry that this address space
+ * has for itself into a shared one, so seeing a reference count of 1 under that
+ * lock is final.
+ *
+ * Lookups hold RCU only, and only while they search: reading tables in user memory
+ * may sleep for as long as user space likes.  So they copy what they need, read
+ * the tables, and then ask codectl_valid() whether the registration was still
+ * there after the last read.
+ *
+ * Generations come from one counter for all address spaces, so that neither a
+ * registry nor a registration ever has the generation of another.
+ */
+#include <linux/codectl.h>
+#include <linux/maple_tree.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "registry.h"
+
+struct codectl_registry {
+	refcount_t		ref;
+	unsigned int		nr;
+	u64			gen;
+	struct maple_tree	tree;
+	struct rcu_work		free_work;
+};
+
+static atomic64_t codectl_gen = ATOMIC64_INIT(0);
+static struct kmem_cache *codectl_region_cachep __ro_after_init;
+
+struct codectl_region *codectl_region_alloc(void)
+{
+	struct codectl_region *region;
+
+	region = kmem_cache_zalloc(codectl_region_cachep, GFP_KERNEL_ACCOUNT);
+	if (region)
+		refcount_set(&region->ref, 1);
+
+	return region;
+}
+
+void codectl_claim_free(struct codectl_claim *claim)
+{
+	if (!claim)
+		return;
+
+	kfree(claim->pathname);
+	kfree(claim->debug_link);
+	kfree(claim);
+}
+
+static void codectl_region_free_rcu(struct rcu_head *rcu)
+{
+	struct codectl_region *region =
+		container_of(rcu, struct codectl_region, rcu);
+
+	codectl_claim_free(region->claim);
+	kmem_cache_free(codectl_region_cachep, region);
+}
+
+void codectl_region_put(struct codectl_region *region)
+{
+	if (refcount_dec_and_test(&region->ref))
+		call_rcu(&region->rcu, codectl_region_free_rcu);
+}
+
+/* Runs after a grace period: nobody searches the tree any more. */
+static void codectl_registry_free(struct work_struct *work)
+{
+	struct codectl_registry *reg =
+		container_of(to_rcu_work(work), struct codectl_registry,
+			     free_work);
+	MA_STATE(mas, &reg->tree, 0, 0);
+	struct codectl_region *region;
+
+	mas_for_each(&mas, region, ULONG_MAX)
+		codectl_region_put(region);
+	__mt_destroy(&reg->tree);
+	kfree(reg);
+}
+
+static struct codectl_registry *codectl_registry_alloc(gfp_t gfp)
+{
+	struct codectl_registry *reg;
+
+	reg = kzalloc_obj(*reg, gfp);
+	if (!reg)
+		return NULL;
+
+	/*
+	 * The lock is that of whichever address space owns the registry, which
+	 * changes when a parent that shares it with its child goes first: the
+	 * tree is not told of it, and the functions below assert it instead.
+	 */
+	mt_init_flags(&reg->tree, MT_FLAGS_USE_RCU | MT_FLAGS_LOCK_EXTERN);
+	mt_on_stack(reg->tree);
+	refcount_set(&reg->ref, 1);
+	INIT_RCU_WORK(&reg->free_work, codectl_registry_free);
+
+	return reg;
+}
+
+static void codectl_registry_put(struct codectl_registry *reg)
+{
+	if (refcount_dec_and_test(&reg->ref))
+		queue_rcu_work(system_dfl_wq, &reg->free_work);
+}
+
+/* A copy that nobody else has seen yet; the registrations are shared. */
+static struct codectl_registry *
+codectl_registry_copy(struct codectl_registry *old, gfp_t gfp)
+{
+	struct codectl_registry *reg = codectl_registry_alloc(gfp);
+	struct codectl_region *region;
+
+	if (!reg)
+		return NULL;
+
+	if (__mt_dup(&old->tree, &reg->tree, gfp)) {
+		kfree(reg);
+		return NULL;
+	}
+
+	MA_STATE(mas, &reg->tree, 0, 0);
+	mas_for_each(&mas, region, ULONG_MAX)
+		refcount_inc(&region->ref);
+	reg->nr = old->nr;
+	reg->gen = old->gen;
+
+	return reg;
+}
+
+static struct codectl_registry *codectl_registry_locked(struct mm_struct *mm)
+{
+	mmap_assert_write_locked(mm);
+
+	return rcu_dereference_protected(mm->codectl, true);
+}
+
+/* The registry of @mm for changing; NULL if there is no memory for it. */
+static struct codectl_registry *codectl_registry_own(struct mm_struct *mm,
+						     gfp_t gfp)
+{
+	struct codectl_registry *old = codectl_registry_locked(mm);
+	struct codectl_registry *reg;
+
+	if (old && refcount_read(&old->ref) == 1)
+		return old;
+
+	reg = old ? codectl_registry_copy(old, gfp) :
+		    codectl_registry_alloc(gfp);
+	if (!reg)
+		return NULL;
+
+	rcu_assign_pointer(mm->codectl, reg);
+	if (old)
+		codectl_registry_put(old);
+
+	return reg;
+}
+
+static void codectl_registry_drop(struct mm_struct *mm)
+{
+	struct codectl_registry *reg =
+		rcu_replace_pointer(mm->codectl, NULL, true);
+
+	codectl_registry_put(reg);
+}
+
+/* After the tree has changed, and before user space can know that it has. */
+static void codectl_registry_changed(struct mm_struct *mm,
+				     struct codectl_registry *reg)
+{
+	/* Pairs with smp_load_acquire() in codectl_find(). */
+	smp_store_release(&reg->gen, atomic64_inc_return(&codectl_gen));
+	if (!reg->nr)
+		codectl_registry_drop(mm);
+	/*
+	 * Pairs with smp_rmb() in codectl_valid(): a lookup that has read table
+	 * memory which was written after this returned sees the new generation,
+	 * or no registry.
+	 */
+	smp_wmb();
+}
+
+/**
+ * codectl_insert() - add a registration to an address space
+ * @mm: the address space
+ * @region: the registration; on success its reference belongs to the registry
+ * @max: how many registrations the address space may have
+ *
+ * Context: holds the mmap lock of @mm for writing; may sleep.
+ * Return: 0, -EEXIST if its text overlaps that of another registration,
+ * -ENOSPC at the limit, or -ENOMEM.
+ */
+int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
+		   unsigned int max)
+{
+	struct codectl_registry *reg = codectl_registry_locked(mm);
+	unsigned long last = region->text_end - 1;
+	int ret;
+
+	if (reg) {
+		MA_STATE(mas, &reg->tree, region->text_start,
+			 region->text_start);
+
+		if (mas_find(&mas, last))
+			return -EEXIST;
+		if (reg->nr >= max)
+			return -ENOSPC;
+	} else if (!max) {
+		return -ENOSPC;
+	}
+
+	reg = codectl_registry_own(mm, GFP_KERNEL_ACCOUNT);
+	if (!reg)
+		return -ENOMEM;
+
+	MA_STATE(mas, &reg->tree, region->text_start, last);
+
+	region->gen = atomic64_inc_return(&codectl_gen);
+	ret = mas_store_gfp(&mas, region, GFP_KERNEL_ACCOUNT);
+	if (!ret)
+		reg->nr++;
+	codectl_registry_changed(mm, reg);
+
+	return ret;
+}
+
+static int codectl_erase_region(struct mm_struct *mm,
+				struct codectl_registry *reg,
+				struct codectl_region *region, gfp_t gfp)
+{
+	MA_STATE(mas, &reg->tree, region->text_start, region->text_end - 1);
+	int ret;
+
+	ret = mas_store_gfp(&mas, NULL, gfp);
+	if (ret)
+		return ret;
+
+	reg->nr--;
+	codectl_registry_changed(mm, reg);
+	codectl_region_put(region);
+
+	return 0;
+}
+
+static struct codectl_region *
+codectl_first(struct codectl_registry *reg, unsigned long start,
+	      unsigned long end)
+{
+	MA_STATE(mas, &reg->tree, start, start);
+
+	return mas_find(&mas, end - 1);
+}
+
+/**
+ * codectl_erase() - remove the registration with exactly this text range
+ * @mm: the address space
+ * @start: first byte of the text
+ * @end: end of the text
+ *
+ * Does not wait for lookups: they discard what they found.
+ *
+ * Context: holds the mmap lock of @mm for writing; may sleep.
+ * Return: 0, -ENOENT, or -ENOMEM.
+ */
+int codectl_erase(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	struct codectl_registry *reg = codectl_registry_locked(mm);
+	struct codectl_region *region;
+
+	region = reg ? codectl_first(reg, start, end) : NULL;
+	if (!region || region->text_start != start || region->text_end != end)
+		return -ENOENT;
+
+	reg = codectl_registry_own(mm, GFP_KERNEL_ACCOUNT);
+	if (!reg)
+		return -ENOMEM;
+
+	return codectl_erase_region(mm, reg, region, GFP_KERNEL_ACCOUNT);
+}
+
+/*
+ * An unmapping cannot be refused any more when it gets here, so the allocations
+ * do not fail.  Should one do so all the same, what the address space loses is
+ * its tables: better than to keep one for code that is gone.
+ */
+void __codectl_munmap(struct mm_struct *mm, unsigned long start,
+		      unsigned long end)
+{
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
+	struct codectl_registry *reg = codectl_registry_locked(mm);
+	struct codectl_region *region;
+
+	while (reg && (region = codectl_first(reg, start, end))) {
+		reg = codectl_registry_own(mm, gfp);
+		if (!reg || codectl_erase_region(mm, reg, region, gfp)) {
+			codectl_registry_drop(mm);
+			return;
+		}
+		reg = codectl_registry_locked(mm);
+	}
+}
+
+void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg)
+{
+	refcount_inc(&reg->ref);
+	rcu_assign_pointer(mm->codectl, reg);
+}
+
+/* Nobody can look up in @mm any more, but others may share its registry. */
+void __codectl_mm_exit(struct mm_struct *mm)
+{
+	codectl_registry_drop(mm);
+}
+
+/**
+ * codectl_find() - find the registration that covers an address
+ * @mm: the address space
+ * @ip: the address
+ * @lookup: where a copy of the registration is stored
+ *
+ * Context: any but NMI; the address space cannot go away.
+ * Return: whether there is one.
+ */
+bool codectl_find(struct mm_struct *mm, unsigned long ip,
+		  struct codectl_lookup *lookup)
+{
+	struct codectl_registry *reg;
+	struct codectl_region *region;
+
+	guard(rcu)();
+	reg = rcu_dereference(mm->codectl);
+	if (!reg)
+		return false;
+
+	/*
+	 * The generation before the search: with one from after it, a change in
+	 * between would pass unseen.  Pairs with the release of the generation
+	 * in codectl_registry_changed(), which comes after the change.
+	 */
+	lookup->registry_gen = smp_load_acquire(&reg->gen);
+
+	MA_STATE(mas, &reg->tree, ip, ip);
+	region = mas_walk(&mas);
+	if (!region)
+		return false;
+
+	lookup->text_start = region->text_start;
+	lookup->text_end = region->text_end;
+	lookup->gen = region->gen;
+	lookup->sframe = region->sframe;
+
+	return true;
+}
+
+/**
+ * codectl_valid() - was a registration there until now?
+ * @mm: the address space
+ * @lookup: what codectl_find() found
+ *
+ * If so, everything that was read from its tables since codectl_find() was
+ * theirs.
+ *
+ * Context: as codectl_find().
+ * Return: whether it was.
+ */
+bool codectl_valid(struct mm_struct *mm, const struct codectl_lookup *lookup)
+{
+	struct codectl_registry *reg;
+	struct codectl_region *region;
+
+	guard(rcu)();
+	/* Table reads before the generation; see codectl_registry_changed(). */
+	smp_rmb();
+	reg = rcu_dereference(mm->codectl);
+	if (!reg)
+		return false;
+	if (READ_ONCE(reg->gen) == lookup->registry_gen)
+		return true;
+
+	/* Something changed; this registration? */
+	MA_STATE(mas, &reg->tree, lookup->text_start, lookup->text_start);
+	region = mas_walk(&mas);
+
+	return region && region->gen == lookup->gen;
+}
+
+static int __init codectl_registry_init(void)
+{
+	codectl_region_cachep = KMEM_CACHE(codectl_region,
+					   SLAB_PANIC | SLAB_ACCOUNT);
+
+	return 0;
+}
+core_initcall(codectl_registry_init);

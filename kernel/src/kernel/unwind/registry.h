@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _UNWIND_REGISTRY_H
+#define _UNWIND_REGISTRY_H
+
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include <uapi/linux/codectl.h>
+
+#include "sframe.h"
+
+struct mm_struct;
+
+/**
+ * struct codectl_claim - what the registrant says about its text
+ * @debug_link_crc: CRC-32 of the .gnu_debuglink section
+ * @build_id_len: bytes in @build_id
+ * @build_id: the build-id
+ * @pathname: path of the file, or NULL
+ * @debug_link: name in .gnu_debuglink, or NULL
+ *
+ * Nobody has checked any of it.
+ */
+struct codectl_claim {
+	u32	debug_link_crc;
+	u8	build_id_len;
+	u8	build_id[20];
+	char	*pathname;
+	char	*debug_link;
+};
+
+/**
+ * struct codectl_region - one registration
+ * @ref: registries it is in, and lookups or callers that hold it
+ * @gen: value of the global counter when it was registered
+ * @text_start: first byte of the text; with @text_end the key
+ * @text_end: end of the text
+ * @elf_start: first byte of the object
+ * @elf_end: end of the object
+ * @sframe: its table; @sframe.start == @sframe.end without one, @sframe.fdes
+ *	== 0 while nobody has read the header
+ * @claim: what was claimed about it, or NULL
+ * @rcu: defers freeing until no lookup reads it
+ *
+ * Nothing but @ref changes once it is in a registry, so that address spaces can
+ * share it.
+ */
+struct codectl_region {
+	refcount_t		ref;
+	u64			gen;
+	unsigned long		text_start;
+	unsigned long		text_end;
+	unsigned long		elf_start;
+	unsigned long		elf_end;
+	struct sframe_section	sframe;
+	struct codectl_claim	*claim;
+	struct rcu_head		rcu;
+};
+
+/**
+ * struct codectl_lookup - a registration as a lookup saw it
+ * @text_start: first byte of the text
+ * @text_end: end of the text
+ * @gen: generation of the registration
+ * @registry_gen: generation of the registry, sampled before it was searched
+ * @sframe: table of the registration
+ */
+struct codectl_lookup {
+	unsigned long		text_start;
+	unsigned long		text_end;
+	u64			gen;
+	u64			registry_gen;
+	struct sframe_section	sframe;
+};
+
+struct codectl_region *codectl_region_alloc(void);
+void codectl_region_put(struct codectl_region *region);
+void codectl_claim_free(struct codectl_claim *claim);
+
+int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
+		   unsigned int max);
+int codectl_erase(struct mm_struct *mm, unsigned long start, unsigned long end);
+bool codectl_find(struct mm_struct *mm, unsigned long ip,
+		  struct codectl_lookup *lookup);
+bool codectl_valid(struct mm_struct *mm, const struct codectl_lookup *lookup);
+
+#endif /* _UNWIND_REGISTRY_H */
