@@ -49,7 +49,7 @@ enum code_opt {
  * A flag bit that no option will ever accept: codectl() with it fails with
  * EINVAL where the system call exists, and with ENOSYS where it does not.
  */
-#define CODE_FLAG_INVALID	(1U << 31)
+#define CODE_FLAG_INVALID	0x80000000U
 
 /**
  * struct code_elf_info - argument of CODE_REGISTER_ELF

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * codectl() system call, and what execve() registers by itself
+ *
+ * Everything that user space passes is copied and checked before the mmap lock
+ * is taken; under the lock there is nothing to wait for.
+ */
+#include <linux/codectl.h>
+#include <linux/elf.h>
+#include <linux/init.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/syscalls.h>
+#include <linux/sysctl.h>
+#include <linux/uaccess.h>
+
+#include "registry.h"
+#include "table.h"
+
+/* kernel.codectl; codectl= on the command line sets what it starts with. */
+static unsigned int codectl_sysctl __read_mostly = 1;
+static unsigned int codectl_max_regions __read_mostly = 65530;
+
+static const struct ctl_table codectl_sysctls[] = {
+	{
+		.procname	= "codectl",
+		.data		= &codectl_sysctl,
+		.maxlen		= sizeof(codectl_sysctl),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+	{
+		.procname	= "codectl_max_regions",
+		.data		= &codectl_max_regions,
+		.maxlen		= sizeof(codectl_max_regions),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec,
+	},
+};
+
+static int __init codectl_setup(char *str)
+{
+	bool on;
+
+	if (kstrtobool(str, &on))
+		return 0;
+	codectl_sysctl = on;
+
+	return 1;
+}
+__setup("codectl=", codectl_setup);
+
+static int __init codectl_init(void)
+{
+	register_sysctl_init("kernel", codectl_sysctls);
+
+	return 0;
+}
+fs_initcall(codectl_init);
+
+bool codectl_enabled(void)
+{
+	return READ_ONCE(codectl_sysctl);
+}
+
+static bool codectl_range_ok(u64 start, u64 end)
+{
+	return start < end && end <= TASK_SIZE_MAX;
+}
+
+/* As strndup_user(), but charged to the memory cgroup. */
+static char *codectl_copy_string(u64 addr)
+{
+	const char __user *ustr = u64_to_user_ptr(addr);
+	char *str;
+	long len;
+
+	if (!addr)
+		return NULL;
+
+	/* Counts the NUL; 0: cannot be read; over the limit: there is none. */
+	len = strnlen_user(ustr, PATH_MAX);
+	if (!len)
+		return ERR_PTR(-EFAULT);
+	if (len > PATH_MAX)
+		return ERR_PTR(-ENAMETOOLONG);
+
+	str = kmalloc(len, GFP_KERNEL_ACCOUNT);
+	if (!str)
+		return ERR_PTR(-ENOMEM);
+	if (copy_from_user(str, ustr, len)) {
+		kfree(str);
+		return ERR_PTR(-EFAULT);
+	}
+	str[len - 1] = '\0';
+
+	return str;
+}
+
+DEFINE_FREE(codectl_claim, struct codectl_claim *, codectl_claim_free(_T))
+
+static struct codectl_claim *codectl_copy_claim(const struct code_elf_info *info)
+{
+	struct codectl_claim *claim __free(codectl_claim) = NULL;
+	char *str;
+
+	if (info->build_id_len > sizeof(claim->build_id))
+		return ERR_PTR(-ENAMETOOLONG);
+	if (!info->pathname && !info->build_id && !info->debug_link_pathname)
+		return NULL;
+
+	claim = kzalloc_obj(*claim, GFP_KERNEL_ACCOUNT);
+	if (!claim)
+		return ERR_PTR(-ENOMEM);
+
+	str = codectl_copy_string(info->pathname);
+	if (IS_ERR(str))
+		return ERR_CAST(str);
+	claim->pathname = str;
+
+	str = codectl_copy_string(info->debug_link_pathname);
+	if (IS_ERR(str))
+		return ERR_CAST(str);
+	claim->debug_link = str;
+	claim->debug_link_crc = info->debug_link_crc;
+
+	if (info->build_id) {
+		claim->build_id_len = info->build_id_len;
+		if (copy_from_user(claim->build_id,
+				   u64_to_user_ptr(info->build_id),
+				   info->build_id_len))
+			return ERR_PTR(-EFAULT);
+	}
+
+	return no_free_ptr(claim);
+}
+
+/* Is [start, end) mapped and executable throughout? */
+static bool codectl_text_ok(struct mm_struct *mm, unsigned long start,
+			    unsigned long end)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+
+	for_each_vma_range(vmi, vma, end) {
+		if (vma->vm_start > start || !(vma->vm_flags & VM_EXEC))
+			return false;
+		start = vma->vm_end;
+	}
+
+	return start >= end;
+}
+
+/* Is there a file behind any page of [start, end)? */
+static bool codectl_has_file(struct mm_struct *mm, unsigned long start,
+			     unsigned long end)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+
+	for_each_vma_range(vmi, vma, end) {
+		if (vma->vm_file)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Takes @region, on failure too.  A claim is kept only where nobody can check
+ * it: where there is a file, its own path and build-id are reported.
+ */
+static int codectl_register(struct mm_struct *mm, struct codectl_region *region)
+{
+	int ret;
+
+	if (mmap_write_lock_killable(mm)) {
+		codectl_region_put(region);
+		return -EINTR;
+	}
+
+	if (region->claim &&
+	    (codectl_has_file(mm, region->text_start, region->text_end) ||
+	     codectl_has_file(mm, region->elf_start, region->elf_end))) {
+		codectl_claim_free(region->claim);
+		region->claim = NULL;
+	}
+
+	if (!codectl_text_ok(mm, region->text_start, region->text_end))
+		ret = -EINVAL;
+	else
+		ret = codectl_insert(mm, region, READ_ONCE(codectl_max_regions));
+	mmap_write_unlock(mm);
+
+	if (ret)
+		codectl_region_put(region);
+
+	return ret;
+}
+
+static int codectl_check_elf(const struct code_elf_info *info)
+{
+	if (info->__reserved)
+		return -EINVAL;
+	if (info->unwind_format != CODE_UNWIND_FORMAT_SFRAME)
+		return -EOPNOTSUPP;
+
+	if (!codectl_range_ok(info->elf_start, info->elf_end) ||
+	    !codectl_range_ok(info->text_start, info->text_end))
+		return -EINVAL;
+	if ((info->sframe_start || info->sframe_end) &&
+	    !codectl_range_ok(info->sframe_start, info->sframe_end))
+		return -EINVAL;
+
+	return 0;
+}
+
+static int codectl_register_elf(void __user *uinfo, size_t usize)
+{
+	struct codectl_region *region;
+	struct codectl_claim *claim;
+	struct code_elf_info info;
+	int ret;
+
+	BUILD_BUG_ON(sizeof(struct code_elf_info) != CODE_ELF_INFO_SIZE_VER1);
+	BUILD_BUG_ON(offsetof(struct code_elf_info, unwind_format) !=
+		     CODE_ELF_INFO_SIZE_VER0);
+
+	if (usize < CODE_ELF_INFO_SIZE_VER0)
+		return -EINVAL;
+	ret = copy_struct_from_user(&info, sizeof(info), uinfo, usize);
+	if (ret)
+		return ret;
+	ret = codectl_check_elf(&info);
+	if (ret)
+		return ret;
+
+	claim = codectl_copy_claim(&info);
+	if (IS_ERR(claim))
+		return PTR_ERR(claim);
+
+	region = codectl_region_alloc();
+	if (!region) {
+		codectl_claim_free(claim);
+		return -ENOMEM;
+	}
+	region->claim = claim;
+	region->text_start = info.text_start;
+	region->text_end = info.text_end;
+	region->elf_start = info.elf_start;
+	region->elf_end = info.elf_end;
+	region->sframe.start = info.sframe_start;
+	region->sframe.end = info.sframe_end;
+	if (info.sframe_end) {
+		ret = sframe_read_header(&region->sframe);
+		if (ret) {
+			codectl_region_put(region);
+			return ret;
+		}
+	}
+
+	return codectl_register(current->mm, region);
+}
+
+static int codectl_unregister(void __user *uinfo, size_t usize)
+{
+	struct code_unregister_info info;
+	struct mm_struct *mm = current->mm;
+	int ret;
+
+	BUILD_BUG_ON(sizeof(struct code_unregister_info) !=
+		     CODE_UNREGISTER_INFO_SIZE_VER0);
+
+	if (usize < CODE_UNREGISTER_INFO_SIZE_VER0)
+		return -EINVAL;
+	ret = copy_struct_from_user(&info, sizeof(info), uinfo, usize);
+	if (ret)
+		return ret;
+	if (!codectl_range_ok(info.text_start, info.text_end))
+		return -EINVAL;
+
+	if (mmap_write_lock_killable(mm))
+		return -EINTR;
+	ret = codectl_erase(mm, info.text_start, info.text_end);
+	mmap_write_unlock(mm);
+
+	return ret;
+}
+
+/**
+ * sys_codectl - tell the kernel about code of the calling process
+ * @option: one of &enum code_opt
+ * @info: the structure that goes with @option
+ * @info_size: its size, which is its version
+ * @flags: must be 0
+ *
+ * See include/uapi/linux/codectl.h for the contract.
+ *
+ * Return: 0, or a negative error.
+ */
+SYSCALL_DEFINE4(codectl, unsigned int, option, void __user *, info,
+		size_t, info_size, unsigned int, flags)
+{
+	if (!codectl_enabled())
+		return sys_ni_syscall();
+	if (flags)
+		return -EINVAL;
+
+	switch (option) {
+	case CODE_UNREGISTER:
+	case CODE_REGISTER_ELF:
+		if (info_size > PAGE_SIZE)
+			return -E2BIG;
+		return option == CODE_UNREGISTER ?
+		       codectl_unregister(info, info_size) :
+		       codectl_register_elf(info, info_size);
+	default:
+		return -EINVAL;
+	}
+}
+
+struct codectl_exec {
+	unsigned long	elf_start;
+	unsigned long	elf_end;
+	unsigned long	sframe_start;
+	unsigned long	sframe_end;
+};
+
+static bool codectl_exec_layout(const struct elf64_phdr *phdr,
+				unsigned int phnum, unsigned long bias,
+				struct codectl_exec *exec)
+{
+	exec->elf_start = ULONG_MAX;
+	exec->elf_end = 0;
+	exec->sframe_end = 0;
+
+	for (; phnum; phnum--, phdr++) {
+		unsigned long start = bias + phdr->p_vaddr;
+		unsigned long end = start + phdr->p_memsz;
+
+		if (phdr->p_type == PT_LOAD && phdr->p_memsz) {
+			exec->elf_start = min(exec->elf_start, start);
+			exec->elf_end = max(exec->elf_end, end);
+		} else if (phdr->p_type == PT_GNU_SFRAME && !exec->sframe_end) {
+			exec->sframe_start = start;
+			exec->sframe_end = end;
+		}
+	}
+
+	exec->elf_start = PAGE_ALIGN_DOWN(exec->elf_start);
+	exec->elf_end = PAGE_ALIGN(exec->elf_end);
+
+	return codectl_range_ok(exec->elf_start, exec->elf_end) &&
+	       codectl_range_ok(exec->sframe_start, exec->sframe_end);
+}
+
+/**
+ * codectl_exec_elf() - register an object that execve() has mapped
+ * @phdr: its program headers
+ * @phnum: their number
+ * @bias: what to add to their addresses
+ *
+ * Registers every executable segment of an object with an SFrame section, so
+ * that static programs, the dynamic linker before it runs, and other libcs are
+ * covered.  Reads nothing from user memory; the section is checked when it is
+ * used first.  A program can do without, so that no failure is one of execve().
+ *
+ * Context: process, in the new address space; may sleep.
+ */
+void codectl_exec_elf(const struct elf64_phdr *phdr, unsigned int phnum,
+		      unsigned long bias)
+{
+	struct codectl_region *region;
+	struct codectl_exec exec;
+
+	if (!codectl_enabled() ||
+	    !codectl_exec_layout(phdr, phnum, bias, &exec))
+		return;
+
+	for (; phnum; phnum--, phdr++) {
+		if (phdr->p_type != PT_LOAD || !(phdr->p_flags & PF_X))
+			continue;
+
+		region = codectl_region_alloc();
+		if (!region)
+			return;
+		region->text_start = bias + phdr->p_vaddr;
+		region->text_end = region->text_start + phdr->p_memsz;
+		region->elf_start = exec.elf_start;
+		region->elf_end = exec.elf_end;
+		region->sframe.start = exec.sframe_start;
+		region->sframe.end = exec.sframe_end;
+
+		if (codectl_range_ok(region->text_start, region->text_end))
+			codectl_register(current->mm, region);
+		else
+			codectl_region_put(region);
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _UNWIND_TABLE_H
+#define _UNWIND_TABLE_H
+
+#include <linux/errno.h>
+#include <linux/types.h>
+
+struct unwind_user_state;
+
+#ifdef CONFIG_CODECTL
+
+bool codectl_enabled(void);
+int unwind_user_next_table(struct unwind_user_state *state);
+
+#else /* !CONFIG_CODECTL */
+
+static inline int unwind_user_next_table(struct unwind_user_state *state)
+{
+	return -ENOENT;
+}
+
+#endif /* CONFIG_CODECTL */
+
+#endif /* _UNWIND_TABLE_H */
