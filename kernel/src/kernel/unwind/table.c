@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unwinding user space by the tables of registered code
+ *
+ * A frame that a table covers is unwound by its rule or not at all: what a rule
+ * cannot do ends the stack there, as a frame pointer would only be guessed.
+ * Frame pointers are for code that nobody registered, or that its table does not
+ * mention.
+ */
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+#include <linux/unwind_user.h>
+
+#include "registry.h"
+#include "rule.h"
+#include "table.h"
+
+/*
+ * The rule for an address.  -ENOENT: no table covers it.  The rule is dropped
+ * if its registration went while it was read, as the memory may have become
+ * something else in between.
+ */
+static int codectl_find_rule(unsigned long ip, struct unwind_rule *rule)
+{
+	struct mm_struct *mm = current->mm;
+	struct sframe_section vdso = {};
+	struct codectl_lookup lookup;
+	int ret;
+
+	if (codectl_find(mm, ip, &lookup)) {
+		if (lookup.sframe.start == lookup.sframe.end)
+			return -ENOENT;
+
+		ret = lookup.sframe.fdes ? 0 :
+					   sframe_read_header(&lookup.sframe);
+		ret = ret ?: sframe_find(&lookup.sframe, ip, rule);
+
+		return codectl_valid(mm, &lookup) ? ret : -ESTALE;
+	}
+
+	if (!arch_unwind_user_vdso(ip, &vdso.start, &vdso.end))
+		return -ENOENT;
+
+	return sframe_read_header(&vdso) ?: sframe_find(&vdso, ip, rule);
+}
+
+/*
+ * The rule for the frame.  A return address may lie behind the last byte of
+ * the calling function, so the byte before it is what is looked up.  A signal
+ * handler, though, returns to the start of the code that calls sigreturn(),
+ * which nobody called: where the table entry before @state->ip does not cover
+ * @state->ip as well, that is looked for first.
+ */
+static int unwind_user_find_rule(const struct unwind_user_state *state,
+				 struct unwind_rule *rule)
+{
+	unsigned long ip = state->exact ? state->ip : state->ip - 1;
+	struct unwind_rule exact;
+	int ret, ret_exact;
+
+	ret = codectl_find_rule(ip, rule);
+	ret_exact = ret;
+	if (!state->exact &&
+	    (ret || state->ip - rule->start >= rule->size)) {
+		ret_exact = codectl_find_rule(state->ip, &exact);
+		if (!ret_exact && (exact.flags & UNWIND_RULE_SIGNAL)) {
+			*rule = exact;
+			return 0;
+		}
+	}
+
+	if (ret_exact == -ENOENT && arch_unwind_user_at_sigreturn(state)) {
+		rule->flags = UNWIND_RULE_SIGNAL;
+		return 0;
+	}
+
+	return ret;
+}
+
+static int unwind_user_loc(const struct unwind_user_state *state,
+			   const struct unwind_loc *loc, unsigned long cfa,
+			   unsigned long *val)
+{
+	unsigned long base = cfa;
+	int ret;
+
+	if (loc->base != UNWIND_BASE_CFA) {
+		ret = arch_unwind_user_reg(state, loc->base, &base);
+		if (ret)
+			return ret;
+	}
+
+	base += loc->off;
+	if (loc->kind == UNWIND_LOC_MEM)
+		return get_user(*val, (unsigned long __user *)base);
+
+	*val = base;
+	return 0;
+}
+
+static int unwind_user_apply(struct unwind_user_state *state,
+			     const struct unwind_rule *rule)
+{
+	bool all_regs = state->topmost || state->sigframe;
+	unsigned long cfa, ra, fp = state->fp;
+	int ret;
+
+	ret = unwind_user_loc(state, &rule->cfa, 0, &cfa);
+	if (ret)
+		return ret;
+
+	/*
+	 * Stacks shrink towards the caller.  Only the innermost frame, or the
+	 * one that a signal interrupted, may have nothing on the stack.
+	 */
+	if (cfa < state->sp || (cfa == state->sp && !all_regs) ||
+	    (cfa & (state->ws - 1)))
+		return -EINVAL;
+
+	ret = unwind_user_loc(state, &rule->ra, cfa, &ra);
+	if (ret)
+		return ret;
+	if (!ra || ra >= TASK_SIZE_MAX)
+		return -EINVAL;
+
+	if (rule->fp.kind != UNWIND_LOC_SAME) {
+		ret = unwind_user_loc(state, &rule->fp, cfa, &fp);
+		if (ret)
+			return ret;
+	}
+
+	state->ip = ra;
+	state->sp = cfa;
+	state->fp = fp;
+	state->sigframe = 0;
+	state->topmost = false;
+	state->exact = false;
+
+	return 0;
+}
+
+/**
+ * unwind_user_next_table() - go to the caller by a table
+ * @state: the walk; unchanged unless 0 is returned
+ *
+ * Context: may fault, unless page faults are disabled.
+ * Return: 0, 1 if the frame is the outermost one, -ENOENT if no table covers
+ * the frame, another negative error if a table does but the caller cannot be
+ * found.
+ */
+int unwind_user_next_table(struct unwind_user_state *state)
+{
+	struct unwind_rule rule;
+	int ret;
+
+	if (!codectl_enabled() || !arch_unwind_user_has_tables())
+		return -ENOENT;
+
+	ret = unwind_user_find_rule(state, &rule);
+	if (ret)
+		return ret;
+
+	if (rule.flags & UNWIND_RULE_OUTERMOST)
+		return 1;
+	if (rule.flags & UNWIND_RULE_SIGNAL)
+		return arch_unwind_user_sigframe(state);
+
+	return unwind_user_apply(state, &rule);
+}
