@@ -65,6 +65,22 @@ void *map_pages(size_t pages, int prot)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* With five levels of page tables a hint above 2^47 is taken. */
+uint64_t user_end(void)
+{
+	const uint64_t hint = 1UL << 55;
+	static uint64_t end;
+	void *p;
+
+	if (end)
+		return end;
+	p = mmap((void *)hint, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+		 -1, 0);
+	end = (addr_of(p) == hint ? 1UL << 56 : 1UL << 47) - PAGE;
+	munmap(p, PAGE);
+	return end;
+}
+
 static int sysctl_open(const char *name, int flags)
 {
 	char path[128];

@@ -27,8 +27,9 @@
 #endif
 
 #define PAGE 4096UL
-/* First address that x86-64 user space cannot map, without LA57. */
-#define USER_END 0x7ffffffff000UL
+/* First address that user space cannot map: it depends on the CPU. */
+#define USER_END user_end()
+uint64_t user_end(void);
 #define KERNEL_ADDR 0xffffffff81000000UL
 
 static inline uint64_t addr_of(const void *p)

@@ -37,13 +37,13 @@ static int tracepoint_id(const char *name)
 	return n > 0 ? atoi(buf) : -EIO;
 }
 
-static int open_one(struct sampler *s, struct perf_event_attr *attr, int cpu,
-		    const char *filter)
+static int open_one(struct sampler *s, struct perf_event_attr *attr, pid_t pid,
+		    int cpu, const char *filter)
 {
 	void *ring;
 	int fd;
 
-	fd = syscall(__NR_perf_event_open, attr, 0, cpu, -1,
+	fd = syscall(__NR_perf_event_open, attr, pid, cpu, -1,
 		     PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -62,7 +62,7 @@ fail:
 	return -errno;
 }
 
-static int open_all(struct sampler *s, struct perf_event_attr *attr,
+static int open_all(struct sampler *s, struct perf_event_attr *attr, pid_t pid,
 		    const char *filter)
 {
 	int cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -76,12 +76,14 @@ static int open_all(struct sampler *s, struct perf_event_attr *attr,
 	attr->exclude_callchain_kernel = 1;
 	attr->defer_callchain = 1;
 	attr->defer_output = 1;
-	attr->inherit = 1;
+	attr->inherit = pid != -1;
+	/* Deferred stacks go to events of all tasks only if they are for this. */
+	attr->comm = pid == -1;
 	attr->disabled = 1;
 	if (cpus > SAMPLER_MAX_CPUS)
 		return -E2BIG;
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		err = open_one(s, attr, cpu, filter);
+		err = open_one(s, attr, pid, cpu, filter);
 		if (err) {
 			sampler_close(s);
 			return err;
@@ -92,7 +94,7 @@ static int open_all(struct sampler *s, struct perf_event_attr *attr,
 	return 0;
 }
 
-int sampler_open_syscall(struct sampler *s, long nr)
+static int open_syscall(struct sampler *s, pid_t pid, long nr)
 {
 	int id = tracepoint_id("raw_syscalls/sys_enter");
 	struct perf_event_attr attr = {
@@ -105,7 +107,17 @@ int sampler_open_syscall(struct sampler *s, long nr)
 	if (id < 0)
 		return id;
 	snprintf(filter, sizeof(filter), "id == %ld", nr);
-	return open_all(s, &attr, filter);
+	return open_all(s, &attr, pid, filter);
+}
+
+int sampler_open_syscall(struct sampler *s, long nr)
+{
+	return open_syscall(s, 0, nr);
+}
+
+int sampler_open_syscall_all(struct sampler *s, long nr)
+{
+	return open_syscall(s, -1, nr);
 }
 
 int sampler_open_clock(struct sampler *s, unsigned int hz)
@@ -118,7 +130,7 @@ int sampler_open_clock(struct sampler *s, unsigned int hz)
 		.exclude_kernel = 1,
 	};
 
-	return open_all(s, &attr, NULL);
+	return open_all(s, &attr, 0, NULL);
 }
 
 int sampler_open_breakpoint(struct sampler *s, const void *addr)
@@ -132,7 +144,7 @@ int sampler_open_breakpoint(struct sampler *s, const void *addr)
 		.exclude_kernel = 1,
 	};
 
-	return open_all(s, &attr, NULL);
+	return open_all(s, &attr, 0, NULL);
 }
 
 void sampler_close(struct sampler *s)

@@ -38,10 +38,12 @@ struct stack {
 /*
  * Each returns 0 or a negative errno:
  * a stack at the entry to each system call @nr;
+ * the same for every process, whose own events end before its exit does;
  * @hz stacks per second of CPU time;
  * a stack before each execution of the instruction at @addr.
  */
 int sampler_open_syscall(struct sampler *s, long nr);
+int sampler_open_syscall_all(struct sampler *s, long nr);
 int sampler_open_clock(struct sampler *s, unsigned int hz);
 int sampler_open_breakpoint(struct sampler *s, const void *addr);
 void sampler_close(struct sampler *s);

@@ -14,11 +14,11 @@ volatile int step_stop;
 static struct sampler *step_sampler;
 static struct stack step_stack;
 static struct truth step_base;
-static unsigned int step_base_nr;
 
 static void compare(void)
 {
-	bool ends_right = same_tail(&step_stack, &step_base, step_base_nr);
+	bool ends_right = same_tail(&step_stack, &step_base,
+				    step_base.nr);
 
 	if (ends_right && stack_is_true(&step_stack, &truth))
 		return;
@@ -29,6 +29,11 @@ static void compare(void)
 	if (ends_right && truth.nr < step_stack.nr &&
 	    common_prefix(&step_stack, &truth) == truth.nr) {
 		step_result.untold++;
+		return;
+	}
+	if (common_prefix(&step_stack, &truth) == truth.nr &&
+	    in_static_plt(truth.ip[truth.nr - 1])) {
+		step_result.plt++;
 		return;
 	}
 	if (step_result.wrong++ < 3)
@@ -53,7 +58,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 		step_result.none++;
 }
 
-int step_prepare(struct sampler *sampler, unsigned int base)
+int step_prepare(struct sampler *sampler)
 {
 	struct sigaction sa = {
 		.sa_sigaction = on_trap,
@@ -64,7 +69,6 @@ int step_prepare(struct sampler *sampler, unsigned int base)
 	step_stop = 0;
 	step_sampler = sampler;
 	step_base = truth;
-	step_base_nr = base;
 	sampler_drain(sampler);
 	return sigaction(SIGTRAP, &sa, NULL);
 }

@@ -13,15 +13,16 @@ struct step_result {
 	unsigned int none;	/* no stack was recorded */
 	unsigned int wrong;	/* not complete, or not the truth */
 	unsigned int untold;	/* libgcc lost its way; the end was right */
+	unsigned int plt;	/* in_static_plt(): the walk ended there */
 };
 
 extern struct step_result step_result;
 
 /*
- * @sampler takes stacks at marker(); the stack of every step ends in the @base
- * outermost addresses of the truth as it is now.
+ * @sampler takes stacks at marker(); the stack of every step ends in the truth
+ * as it is now.
  */
-int step_prepare(struct sampler *sampler, unsigned int base);
+int step_prepare(struct sampler *sampler);
 
 /* The next instruction after this is the first to be stepped. */
 static inline __attribute__((always_inline)) void step_on(void)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <stdio.h>
-#include <string.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/stat.h>
 #include <unwind.h>
 
+#include "codectl_test.h"
 #include "truth.h"
 
 struct truth truth;
@@ -109,10 +111,58 @@ bool ends_in_start(const struct stack *stack)
 	return last > start && last < start + 64;
 }
 
+/* The addresses that the program's .plt is linked to; a load bias is added. */
+static void find_plt(uint64_t *start, uint64_t *end)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	const ElfW(Ehdr) *eh;
+	const ElfW(Shdr) *sh;
+	struct stat st;
+	void *map;
+
+	*start = *end = 0;
+	if (fd < 0 || fstat(fd, &st))
+		return;
+	map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return;
+	eh = map;
+	sh = map + eh->e_shoff;
+	for (int i = 0; i < eh->e_shnum; i++) {
+		const char *names = map + sh[eh->e_shstrndx].sh_offset;
+
+		if (!strcmp(names + sh[i].sh_name, ".interp"))
+			break;
+		if (strcmp(names + sh[i].sh_name, ".plt"))
+			continue;
+		*start = sh[i].sh_addr;
+		*end = sh[i].sh_addr + sh[i].sh_size;
+	}
+	munmap(map, st.st_size);
+}
+
+bool in_static_plt(uint64_t ip)
+{
+	static uint64_t start, end = 1;
+
+	if (end == 1) {
+		extern const ElfW(Ehdr) __ehdr_start;
+		uint64_t bias;
+
+		find_plt(&start, &end);
+		bias = start && __ehdr_start.e_type == ET_DYN ?
+		       addr_of(&__ehdr_start) : 0;
+		start += bias;
+		end += bias;
+	}
+	return ip >= start && ip < end;
+}
+
 bool has_kernel_address(const struct stack *stack)
 {
 	for (unsigned int i = 0; i < stack->nr; i++)
-		if (stack->ip[i] >> 47)
+		if (stack->ip[i] >= USER_END)
 			return true;
 	return false;
 }

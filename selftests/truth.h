@@ -49,6 +49,12 @@ bool same_tail(const struct stack *stack, const struct truth *t,
 	       unsigned int n);
 /* Whether the outermost frame is the program's entry point. */
 bool ends_in_start(const struct stack *stack);
+/*
+ * Whether @ip is in the PLT of a static program, which the linker describes in
+ * no table at all: a walk goes on by frame pointer there, if at all.
+ */
+bool in_static_plt(uint64_t ip);
+/* Whether some address is beyond what user space can map. */
 bool has_kernel_address(const struct stack *stack);
 
 void print_stack(const struct stack *stack, const struct truth *t);

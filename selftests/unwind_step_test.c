@@ -23,12 +23,12 @@ static noinline void step_through(struct __test_metadata *_metadata,
 	code();
 	truth_callers();
 	ASSERT_LE(3, truth.nr);
-	ASSERT_EQ(0, step_prepare(&self->sampler, truth.nr));
+	ASSERT_EQ(0, step_prepare(&self->sampler));
 	step_on();
 	code();
 	step_off();
-	TH_LOG("%u instructions, %u unknown to libgcc", step_result.steps,
-	       step_result.untold);
+	TH_LOG("%u instructions, %u in a static PLT", step_result.steps,
+	       step_result.plt);
 	EXPECT_LE(at_least, step_result.steps);
 	EXPECT_EQ(0, step_result.none);
 	EXPECT_EQ(0, step_result.wrong);
@@ -170,7 +170,7 @@ TEST_F(unwind, return_from_a_handler)
 {
 	ASSERT_NE(SIG_ERR, signal(SIGUSR1, step_in_handler));
 	truth_callers();
-	ASSERT_EQ(0, step_prepare(&self->sampler, truth.nr));
+	ASSERT_EQ(0, step_prepare(&self->sampler));
 	raise(SIGUSR1);
 	step_off();
 	/* The end of the handler, and both instructions of the trampoline. */
