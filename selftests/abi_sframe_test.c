@@ -148,12 +148,7 @@ TEST_F(section, only_the_header_is_read)
 
 TEST_F(section, auxiliary_header_is_skipped)
 {
-	const struct fde_spec fde = {
-		.func = addr_of(self->stub.text),
-		.size = STUB_SIZE,
-		.nr_fres = stub_nr_rows,
-		.fre = stub_rows,
-	};
+	const struct fde_spec fde = stub_fde(&self->stub);
 
 	for (int len = 1; len < 256; len *= 3) {
 		self->stub.table_size = sframe_build(self->stub.table,

@@ -4,7 +4,7 @@
 #include "codectl_test.h"
 #include "stub.h"
 
-/* void stub(void (*callback)(void), uint64_t *return_address) */
+/* void stub(void (*callback)(void), uint64_t *return_address, uint64_t plant) */
 asm(
 "	.pushsection .rodata\n"
 "stub_code:\n"
@@ -13,6 +13,7 @@ asm(
 "	sub	$32, %rsp\n"		/*  3 */
 "	mov	40(%rsp), %rax\n"	/*  7 */
 "	mov	%rax, (%rsi)\n"
+"	mov	%rdx, (%rsp)\n"
 "	test	%rdi, %rdi\n"
 "	jz	1f\n"
 "	call	*%rdi\n"
@@ -34,7 +35,7 @@ _Static_assert(MARKER_NR == 111, "the stub has the number in its code");
 extern const uint8_t stub_code[], stub_after_call[], stub_after_marker[],
 	       stub_code_end[];
 
-#define EPILOGUE 35
+#define EPILOGUE 39
 
 const struct fre_spec stub_rows[] = {
 	{ 0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
@@ -69,18 +70,42 @@ void stub_unmap(struct stub *stub)
 	munmap(stub->table, stub->table_room);
 }
 
-void stub_table(struct stub *stub)
+struct fde_spec stub_fde(const struct stub *stub)
 {
-	const struct fde_spec fde = {
+	return (struct fde_spec) {
 		.func = addr_of(stub->text),
 		.size = STUB_SIZE,
 		.info = FDE_ADDR1,
 		.nr_fres = stub_nr_rows,
 		.fre = stub_rows,
 	};
+}
 
-	stub->table_size = sframe_build(stub->table, stub->table_room, &fde,
+void stub_table_of(struct stub *stub, const struct fde_spec *fde)
+{
+	stub->table_size = sframe_build(stub->table, stub->table_room, fde,
 					1, 0);
+}
+
+void stub_table(struct stub *stub)
+{
+	const struct fde_spec fde = stub_fde(stub);
+
+	stub_table_of(stub, &fde);
+}
+
+int stub_table_at(struct stub *stub, uint64_t addr, size_t pages)
+{
+	void *p = mmap((void *)addr, pages * PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+		       0);
+
+	if (p == MAP_FAILED || addr_of(p) != addr)
+		return -1;
+	munmap(stub->table, stub->table_room);
+	stub->table = p;
+	stub->table_room = pages * PAGE;
+	return 0;
 }
 
 int stub_register(const struct stub *stub)
@@ -95,6 +120,8 @@ int stub_unregister(const struct stub *stub)
 			       addr_of(stub->text) + PAGE);
 }
 
+uint64_t stub_plant;
+
 static uint64_t callback_ip;
 
 __attribute__((noinline)) void stub_callback(void)
@@ -106,12 +133,13 @@ __attribute__((noinline)) void stub_callback(void)
 __attribute__((noinline)) void stub_run(const struct stub *stub,
 					void (*callback)(void))
 {
-	void (*run)(void (*)(void), uint64_t *) = (void *)stub->text;
+	void (*run)(void (*)(void), uint64_t *, uint64_t) =
+		(void *)stub->text;
 	unsigned int own = callback ? 3 : 2;
 	uint64_t ra;
 
 	truth_callers();
-	run(callback, &ra);
+	run(callback, &ra, stub_plant);
 	memmove(&truth.ip[own], truth.ip, truth.nr * sizeof(truth.ip[0]));
 	truth.nr += own;
 	truth.ip[own - 1] = ra;

@@ -35,8 +35,12 @@ void stub_unmap(struct stub *stub);
 extern const struct fre_spec stub_rows[];
 extern const unsigned int stub_nr_rows;
 
-/* Writes the right table for it. */
+/* Writes the right table for it; the right function of one; another one. */
 void stub_table(struct stub *stub);
+struct fde_spec stub_fde(const struct stub *stub);
+void stub_table_of(struct stub *stub, const struct fde_spec *fde);
+/* Has the table at @addr from now on; 0 or -1. */
+int stub_table_at(struct stub *stub, uint64_t addr, size_t pages);
 int stub_register(const struct stub *stub);
 int stub_unregister(const struct stub *stub);
 
@@ -45,6 +49,9 @@ int stub_unregister(const struct stub *stub);
  * it calls.  Afterwards the truth of the stack taken in it is in @truth.
  */
 void stub_run(const struct stub *stub, void (*callback)(void));
+
+/* What the stub has in the word at its SP. */
+extern uint64_t stub_plant;
 
 /* Takes a stack below the stub. */
 void stub_callback(void);

@@ -8,7 +8,7 @@
 #include <limits.h>
 
 #include "step.h"
-#include "unwind_common.h"
+#include "unwind_fixture.h"
 #include "unwind_plugin.h"
 
 static struct {

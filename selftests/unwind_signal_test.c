@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#include "unwind_common.h"
+#include "unwind_fixture.h"
 
 static noinline void on_signal(int sig)
 {

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "step.h"
-#include "unwind_common.h"
+#include "unwind_fixture.h"
 
 /*
  * Steps through @code.  Its caller is the innermost frame that is known

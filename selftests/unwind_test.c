@@ -9,7 +9,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-#include "unwind_common.h"
+#include "unwind_fixture.h"
 
 static noinline int chain_b(int x)
 {

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tables that are right, in every encoding there is: each walks a function
+ * that no other table describes, as the topmost frame and below another.
+ */
+#include <signal.h>
+
+#include "stub.h"
+#include "unwind_common.h"
+
+FIXTURE(table)
+{
+	struct sampler sampler;
+	struct stack stack;
+	struct stub stub;
+};
+
+FIXTURE_SETUP(table)
+{
+	REQUIRE_CODECTL();
+	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
+	ASSERT_EQ(0, stub_map(&self->stub, 2));
+}
+
+FIXTURE_TEARDOWN(table)
+{
+	sampler_close(&self->sampler);
+	stub_unmap(&self->stub);
+}
+
+/* Both walks end where @topmost and @below say: by default at _start. */
+static void walk(struct __test_metadata *_metadata, FIXTURE_DATA(table) * self,
+		 unsigned int topmost, unsigned int below)
+{
+	void (*const callbacks[])(void) = { NULL, stub_callback };
+	const unsigned int lengths[] = { topmost, below };
+
+	for (int i = 0; i < 2; i++) {
+		unsigned int nr;
+
+		truth_reset();
+		sampler_drain(&self->sampler);
+		stub_run(&self->stub, callbacks[i]);
+		ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+		nr = lengths[i] ?: truth.nr;
+		EXPECT_EQ(nr, self->stack.nr);
+		EXPECT_EQ(nr, common_prefix(&self->stack, &truth)) {
+			TH_LOG("%s", i ? "below a callback" : "topmost");
+			print_stack(&self->stack, &truth);
+		}
+	}
+}
+
+#define COMPLETE 0
+
+#define OUTERMOST FRE_INFO(FRE_SP, 0, FRE_WORD1), { 0 }
+
+static void register_and_walk(struct __test_metadata *_metadata,
+			      FIXTURE_DATA(table) * self,
+			      unsigned int topmost, unsigned int below)
+{
+	ASSERT_NE(0, self->stub.table_size);
+	ASSERT_EQ(0, stub_register(&self->stub));
+	walk(_metadata, self, topmost, below);
+	ASSERT_EQ(0, stub_unregister(&self->stub));
+}
+
+TEST_F(table, none)
+{
+	walk(_metadata, self, 1, 2);
+}
+
+TEST_F(table, identity_only)
+{
+	self->stub.table = NULL;
+	ASSERT_EQ(0, register_text(addr_of(self->stub.text),
+				   addr_of(self->stub.text) + PAGE, NULL, 0));
+	walk(_metadata, self, 1, 2);
+}
+
+TEST_F(table, sizes_of_starts_and_words)
+{
+	struct fre_spec rows[8];
+	struct fde_spec fde;
+
+	for (int addr = FDE_ADDR1; addr <= FDE_ADDR4; addr++) {
+		for (int word = FRE_WORD1; word <= FRE_WORD4; word++) {
+			fde = stub_fde(&self->stub);
+			memcpy(rows, stub_rows, fde.nr_fres * sizeof(rows[0]));
+			for (unsigned int i = 0; i < fde.nr_fres; i++)
+				rows[i].info |= word << 5;
+			fde.fre = rows;
+			fde.info = addr;
+			stub_table_of(&self->stub, &fde);
+			register_and_walk(_metadata, self, COMPLETE, COMPLETE);
+		}
+	}
+}
+
+TEST_F(table, auxiliary_header)
+{
+	struct fde_spec fde = stub_fde(&self->stub);
+
+	self->stub.table_size = sframe_build(self->stub.table,
+					     self->stub.table_room, &fde, 1,
+					     200);
+	register_and_walk(_metadata, self, COMPLETE, COMPLETE);
+}
+
+TEST_F(table, starts_relative_to_the_section)
+{
+	struct sframe_header *h = (void *)self->stub.table;
+
+	stub_table(&self->stub);
+	h->flags &= ~SFRAME_F_PCREL;
+	sframe_fde_at(h, 0)->func_off = addr_of(self->stub.text) - addr_of(h);
+	register_and_walk(_metadata, self, COMPLETE, COMPLETE);
+}
+
+/* Starts are 64-bit, and signed. */
+TEST_F(table, any_distance_from_the_text)
+{
+	const int64_t distances[] = { 1L << 20, -(1L << 20), 1L << 33,
+				      -(1L << 33), 1L << 42, -(1L << 42) };
+
+	for (size_t i = 0; i < ARRAY_SIZE(distances); i++) {
+		uint64_t at = addr_of(self->stub.text) + distances[i];
+
+		if (at >= USER_END - 2 * PAGE)
+			continue;
+		if (stub_table_at(&self->stub, at, 2))
+			continue;
+		TH_LOG("%lld bytes", (long long)distances[i]);
+		stub_table(&self->stub);
+		register_and_walk(_metadata, self, COMPLETE, COMPLETE);
+	}
+}
+
+/* The first, the last and the middle function of many. */
+TEST_F(table, position_among_many)
+{
+	static struct fde_spec fdes[301];
+	const int before[] = { 0, 1, 150, 299, 300 };
+
+	ASSERT_EQ(0, stub_table_at(&self->stub, addr_of(self->stub.text) +
+				   (1L << 24), 16));
+	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
+		for (int f = 0; f < 301; f++) {
+			fdes[f] = stub_fde(&self->stub);
+			fdes[f].func += (f - before[i]) * STUB_SIZE;
+			if (f != before[i])
+				fdes[f].nr_fres = 0;
+		}
+		self->stub.table_size = sframe_build(self->stub.table,
+						     self->stub.table_room,
+						     fdes, 301, 0);
+		register_and_walk(_metadata, self, COMPLETE, COMPLETE);
+	}
+}
+
+/* The one row of a block that repeats. */
+TEST_F(table, pc_mask)
+{
+	const struct fre_spec row = {
+		0, FRE_INFO(FRE_SP, 2, FRE_WORD1), { STUB_FRAME, STUB_FP_OFF }
+	};
+	struct fde_spec fde = stub_fde(&self->stub);
+
+	fde.fre = &row;
+	fde.nr_fres = 1;
+	fde.info |= FDE_PCMASK;
+	for (int size = 1; size < 200; size *= 3) {
+		fde.rep_size = size;
+		stub_table_of(&self->stub, &fde);
+		register_and_walk(_metadata, self, COMPLETE, COMPLETE);
+	}
+}
+
+/* Of two rows, the one for the offset in the block. */
+TEST_F(table, pc_mask_rows)
+{
+	unsigned int off = self->stub.marker_off % 8;
+	const struct fre_spec rows[] = {
+		{ 0, OUTERMOST },
+		{ off, FRE_INFO(FRE_SP, 2, FRE_WORD1),
+		  { STUB_FRAME, STUB_FP_OFF } },
+	};
+	struct fde_spec fde = stub_fde(&self->stub);
+
+	ASSERT_LT(0, off);
+	fde.fre = rows;
+	fde.nr_fres = 2;
+	fde.info |= FDE_PCMASK;
+	fde.rep_size = 8;
+	stub_table_of(&self->stub, &fde);
+	register_and_walk(_metadata, self, COMPLETE,
+			  (self->stub.call_off - 1) % 8 < off ? 2 : COMPLETE);
+}
+
+#define BODY FRE_INFO(FRE_SP, 2, FRE_WORD1), { STUB_FRAME, STUB_FP_OFF }
+
+static void walk_rows(struct __test_metadata *_metadata,
+		      FIXTURE_DATA(table) * self, const struct fre_spec *rows,
+		      unsigned int nr, unsigned int topmost, unsigned int below)
+{
+	struct fde_spec fde = stub_fde(&self->stub);
+
+	fde.fre = rows;
+	fde.nr_fres = nr;
+	stub_table_of(&self->stub, &fde);
+	register_and_walk(_metadata, self, topmost, below);
+}
+
+/* A row starts at its first byte: the topmost frame's address is exact. */
+TEST_F(table, row_at_the_address)
+{
+	const struct fre_spec rows[] = { { 0, OUTERMOST },
+					 { self->stub.marker_off, BODY } };
+
+	walk_rows(_metadata, self, rows, 2, COMPLETE, 2);
+}
+
+TEST_F(table, row_after_the_address)
+{
+	const struct fre_spec rows[] = { { 0, BODY },
+					 { self->stub.marker_off + 1,
+					   OUTERMOST } };
+
+	walk_rows(_metadata, self, rows, 2, COMPLETE, COMPLETE);
+}
+
+/* Below another frame the address is a return address. */
+TEST_F(table, row_after_the_call)
+{
+	const struct fre_spec rows[] = { { 0, BODY },
+					 { self->stub.call_off, OUTERMOST } };
+
+	walk_rows(_metadata, self, rows, 2, 1, COMPLETE);
+}
+
+TEST_F(table, outermost)
+{
+	const struct fre_spec row = { 0, OUTERMOST };
+
+	walk_rows(_metadata, self, &row, 1, 1, 2);
+}
+
+TEST_F(table, function_ends_at_the_address)
+{
+	struct fde_spec fde = stub_fde(&self->stub);
+
+	fde.size = self->stub.marker_off;
+	stub_table_of(&self->stub, &fde);
+	register_and_walk(_metadata, self, 1, COMPLETE);
+	fde.size++;
+	stub_table_of(&self->stub, &fde);
+	register_and_walk(_metadata, self, COMPLETE, COMPLETE);
+}
+
+/* A function may end with a call: the return address is beyond it. */
+TEST_F(table, function_ends_at_the_call)
+{
+	struct fde_spec fde = stub_fde(&self->stub);
+
+	fde.size = self->stub.call_off;
+	stub_table_of(&self->stub, &fde);
+	register_and_walk(_metadata, self, 1, COMPLETE);
+	fde.size--;
+	stub_table_of(&self->stub, &fde);
+	register_and_walk(_metadata, self, 1, 2);
+}
+
+static void walk_flex(struct __test_metadata *_metadata,
+		      FIXTURE_DATA(table) * self, const struct fre_spec *row,
+		      unsigned int topmost, unsigned int below)
+{
+	struct fde_spec fde = stub_fde(&self->stub);
+	struct fre_spec wide;
+
+	fde.info2 = FDE_FLEX;
+	fde.nr_fres = 1;
+	for (int word = FRE_WORD1; word <= FRE_WORD4; word++) {
+		wide = *row;
+		wide.info |= word << 5;
+		fde.fre = &wide;
+		stub_table_of(&self->stub, &fde);
+		register_and_walk(_metadata, self, topmost, below);
+	}
+}
+
+#define CFA_BY_SP FLEX_CTL(DWARF_RSP, 0, 1), STUB_FRAME
+#define AT_CFA FLEX_CTL(0, 1, 0)
+
+TEST_F(table, flexible)
+{
+	const struct fre_spec cfa = {
+		0, FRE_INFO(FRE_SP, 2, 0), { CFA_BY_SP }
+	};
+	const struct fre_spec cfa_ra = {
+		0, FRE_INFO(FRE_SP, 4, 0), { CFA_BY_SP, AT_CFA, -8 }
+	};
+	const struct fre_spec cfa_fp = {
+		0, FRE_INFO(FRE_SP, 5, 0),
+		{ CFA_BY_SP, 0, AT_CFA, STUB_FP_OFF }
+	};
+	const struct fre_spec all = {
+		0, FRE_INFO(FRE_SP, 6, 0),
+		{ CFA_BY_SP, AT_CFA, -8, AT_CFA, STUB_FP_OFF }
+	};
+	const struct fre_spec ra_by_sp = {
+		0, FRE_INFO(FRE_SP, 4, 0),
+		{ CFA_BY_SP, FLEX_CTL(DWARF_RSP, 1, 1), STUB_FRAME - 8 }
+	};
+
+	walk_flex(_metadata, self, &cfa, COMPLETE, COMPLETE);
+	walk_flex(_metadata, self, &cfa_ra, COMPLETE, COMPLETE);
+	walk_flex(_metadata, self, &cfa_fp, COMPLETE, COMPLETE);
+	walk_flex(_metadata, self, &all, COMPLETE, COMPLETE);
+	walk_flex(_metadata, self, &ra_by_sp, COMPLETE, COMPLETE);
+}
+
+/* Registers other than SP and FP are known in the topmost frame alone. */
+TEST_F(table, flexible_by_other_register)
+{
+	const struct fre_spec row = {
+		0, FRE_INFO(FRE_SP, 4, 0),
+		/* The stub has the address of a word of its caller in %rsi. */
+		{ CFA_BY_SP, FLEX_CTL(4, 1, 1), 0 }
+	};
+
+	walk_flex(_metadata, self, &row, COMPLETE, 2);
+}
+
+/* What a table at an address said before does not count. */
+TEST_F(table, reused_after_unregistering)
+{
+	const struct fre_spec row = { 0, OUTERMOST };
+	struct fde_spec outermost = stub_fde(&self->stub);
+
+	outermost.fre = &row;
+	outermost.nr_fres = 1;
+	for (int i = 0; i < 3; i++) {
+		stub_table(&self->stub);
+		register_and_walk(_metadata, self, COMPLETE, COMPLETE);
+		stub_table_of(&self->stub, &outermost);
+		register_and_walk(_metadata, self, 1, 2);
+	}
+}
+
+TEST_F(table, shared_by_two_texts)
+{
+	struct stub other;
+	struct fde_spec fdes[2];
+	bool swap;
+
+	ASSERT_EQ(0, stub_map(&other, 1));
+	swap = other.text < self->stub.text;
+	fdes[swap] = stub_fde(&self->stub);
+	fdes[!swap] = stub_fde(&other);
+	self->stub.table_size = sframe_build(self->stub.table,
+					     self->stub.table_room, fdes, 2, 0);
+	ASSERT_EQ(0, stub_register(&self->stub));
+	ASSERT_EQ(0, register_text(addr_of(other.text),
+				   addr_of(other.text) + PAGE,
+				   self->stub.table, self->stub.table_size));
+	walk(_metadata, self, COMPLETE, COMPLETE);
+	self->stub.text = other.text;
+	walk(_metadata, self, COMPLETE, COMPLETE);
+}
+
+/* A trampoline of its own making, which only its table tells for one. */
+static const uint8_t own_trampoline[] = {
+	0x90, 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05,
+};
+
+static noinline void on_signal(int sig)
+{
+	uint64_t ip = marker();
+
+	truth_reset();
+	truth.ip[0] = ip;
+	truth.ip[1] = (uint64_t)__builtin_return_address(0);
+}
+
+TEST_F(table, signal_flag)
+{
+	struct fde_spec fde = stub_fde(&self->stub);
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		unsigned long mask;
+	} sa = { on_signal, 0x04000000, self->stub.text, 0 };
+	uint64_t trampoline = addr_of(self->stub.text);
+	unsigned int callers;
+
+	ASSERT_EQ(0, mprotect(self->stub.text, PAGE, PROT_READ | PROT_WRITE));
+	memcpy(self->stub.text, own_trampoline, sizeof(own_trampoline));
+	ASSERT_EQ(0, mprotect(self->stub.text, PAGE, PROT_READ | PROT_EXEC));
+	fde.info |= FDE_SIGNAL;
+	fde.nr_fres = 0;
+	stub_table_of(&self->stub, &fde);
+	ASSERT_EQ(0, stub_register(&self->stub));
+	ASSERT_EQ(0, syscall(__NR_rt_sigaction, SIGUSR1, &sa, NULL, 8));
+	syscall(__NR_tgkill, getpid(), gettid(), SIGUSR1);
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	EXPECT_EQ(2, common_prefix(&self->stack, &(struct truth) {
+		.nr = 2, .ip = { truth.ip[0], trampoline } }));
+	truth_callers();
+	callers = truth.nr;
+	/* on_signal, trampoline, syscall, this function, its callers */
+	EXPECT_EQ(4 + callers, self->stack.nr);
+	EXPECT_TRUE(same_tail(&self->stack, &truth, callers));
+}
+
+TEST_HARNESS_MAIN
