@@ -305,7 +305,7 @@ SYSCALL_DEFINE4(codectl, unsigned int, option, void __user *, info,
 		size_t, info_size, unsigned int, flags)
 {
 	if (!codectl_enabled())
-		return sys_ni_syscall();
+		return -ENOSYS;
 	if (flags)
 		return -EINVAL;
 

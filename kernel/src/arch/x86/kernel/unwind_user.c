@@ -129,7 +129,7 @@ static bool is_sa_restorer(unsigned long ip)
  * @state: the frame; no table covers it
  *
  * Return: whether @state->ip is at "mov $__NR_rt_sigreturn, %rax; syscall", or
- * in the topmost frame at the second of the two.
+ * at the second of the two where nobody has returned to that.
  */
 bool arch_unwind_user_at_sigreturn(const struct unwind_user_state *state)
 {
@@ -142,7 +142,7 @@ bool arch_unwind_user_at_sigreturn(const struct unwind_user_state *state)
 	if (copy_from_user(text, (void __user *)state->ip, 2))
 		return is_sa_restorer(state->ip);
 
-	if (state->topmost && !memcmp(text, insns + mov_size, 2))
+	if (state->exact && !memcmp(text, insns + mov_size, 2))
 		return !copy_from_user(text, (void __user *)state->ip - mov_size,
 				       sizeof(insns)) &&
 		       !memcmp(text, insns, sizeof(insns));
