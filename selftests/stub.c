@@ -4,7 +4,10 @@
 #include "codectl_test.h"
 #include "stub.h"
 
-/* void stub(void (*callback)(void), uint64_t *return_address, uint64_t plant) */
+/*
+ * void stub(void (*callback)(void), uint64_t *return_address, uint64_t plant,
+ *	     long nr)
+ */
 asm(
 "	.pushsection .rodata\n"
 "stub_code:\n"
@@ -19,7 +22,7 @@ asm(
 "	call	*%rdi\n"
 "stub_after_call:\n"
 "	jmp	2f\n"
-"1:	mov	$111, %eax\n"		/* MARKER_NR */
+"1:	mov	%ecx, %eax\n"
 "	syscall\n"
 "stub_after_marker:\n"
 "2:	add	$32, %rsp\n"
@@ -30,12 +33,10 @@ asm(
 "	.popsection\n"
 );
 
-_Static_assert(MARKER_NR == 111, "the stub has the number in its code");
-
 extern const uint8_t stub_code[], stub_after_call[], stub_after_marker[],
 	       stub_code_end[];
 
-#define EPILOGUE 39
+#define EPILOGUE 36
 
 const struct fre_spec stub_rows[] = {
 	{ 0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
@@ -129,17 +130,32 @@ __attribute__((noinline)) void stub_callback(void)
 	callback_ip = marker();
 }
 
+bool stub_is_topmost(const struct stub *stub, const struct stack *stack)
+{
+	return stack->nr && stack->ip[0] - addr_of(stub->text) < STUB_SIZE;
+}
+
+typedef void (*stub_function)(void (*callback)(void), uint64_t *ra,
+			      uint64_t plant, long nr);
+
+void stub_run_exit(const struct stub *stub)
+{
+	stub_function run = (stub_function)stub->text;
+	uint64_t ra;
+
+	run(NULL, &ra, 0, __NR_exit_group);
+}
+
 /* libgcc knows no rule for the stub: its frame is put in by hand. */
 __attribute__((noinline)) void stub_run(const struct stub *stub,
 					void (*callback)(void))
 {
-	void (*run)(void (*)(void), uint64_t *, uint64_t) =
-		(void *)stub->text;
+	stub_function run = (stub_function)stub->text;
 	unsigned int own = callback ? 3 : 2;
 	uint64_t ra;
 
 	truth_callers();
-	run(callback, &ra, stub_plant);
+	run(callback, &ra, stub_plant, MARKER_NR);
 	memmove(&truth.ip[own], truth.ip, truth.nr * sizeof(truth.ip[0]));
 	truth.nr += own;
 	truth.ip[own - 1] = ra;

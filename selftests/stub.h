@@ -50,8 +50,13 @@ int stub_unregister(const struct stub *stub);
  */
 void stub_run(const struct stub *stub, void (*callback)(void));
 
+/* Exits in it, in the place of the marker. */
+void stub_run_exit(const struct stub *stub);
+
 /* What the stub has in the word at its SP. */
 extern uint64_t stub_plant;
+
+bool stub_is_topmost(const struct stub *stub, const struct stack *stack);
 
 /* Takes a stack below the stub. */
 void stub_callback(void);

@@ -179,7 +179,8 @@ TEST_F(table, pc_mask)
 /* Of two rows, the one for the offset in the block. */
 TEST_F(table, pc_mask_rows)
 {
-	unsigned int off = self->stub.marker_off % 8;
+	const unsigned int block = 11;
+	unsigned int off = self->stub.marker_off % block;
 	const struct fre_spec rows[] = {
 		{ 0, OUTERMOST },
 		{ off, FRE_INFO(FRE_SP, 2, FRE_WORD1),
@@ -191,10 +192,10 @@ TEST_F(table, pc_mask_rows)
 	fde.fre = rows;
 	fde.nr_fres = 2;
 	fde.info |= FDE_PCMASK;
-	fde.rep_size = 8;
+	fde.rep_size = block;
 	stub_table_of(&self->stub, &fde);
 	register_and_walk(_metadata, self, COMPLETE,
-			  (self->stub.call_off - 1) % 8 < off ? 2 : COMPLETE);
+			  (self->stub.call_off - 1) % block < off ? 2 : COMPLETE);
 }
 
 #define BODY FRE_INFO(FRE_SP, 2, FRE_WORD1), { STUB_FRAME, STUB_FP_OFF }

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tables in pages that fault, never answer, vanish or change under the walk.
+ * A walk may end there; the process goes on, can be killed, and keeps nobody
+ * else waiting.
+ */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "fuse_file.h"
+#include "stub.h"
+#include "unwind_common.h"
+
+/*
+ * The header ends the first page and the rest is in the second, which is the
+ * one that faults: a registration reads the header alone.
+ */
+FIXTURE(fault)
+{
+	struct sampler sampler;
+	struct stack stack;
+	struct stub stub;
+	uint8_t *pages;
+	uint8_t contents[2 * PAGE];
+};
+
+#define TABLE_OFF (PAGE - sizeof(struct sframe_header))
+
+FIXTURE_SETUP(fault)
+{
+	REQUIRE_CODECTL();
+	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
+	ASSERT_EQ(0, stub_map(&self->stub, 2));
+	self->pages = self->stub.table;
+	self->stub.table += TABLE_OFF;
+	self->stub.table_room = 2 * PAGE - TABLE_OFF;
+	stub_table(&self->stub);
+	memcpy(self->contents, self->pages, 2 * PAGE);
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+	sampler_close(&self->sampler);
+}
+
+/* Replaces both pages, at their address, by two pages of a file. */
+static int map_over(FIXTURE_DATA(fault) * self, int fd, int flags)
+{
+	void *p = mmap(self->pages, 2 * PAGE, PROT_READ, flags | MAP_FIXED, fd,
+		       0);
+
+	return p == MAP_FAILED ? -1 : 0;
+}
+
+static void expect_length(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(fault) * self, bool complete)
+{
+	sampler_drain(&self->sampler);
+	stub_run(&self->stub, NULL);
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	EXPECT_TRUE(stack_is_prefix(&self->stack, &truth)) {
+		print_stack(&self->stack, &truth);
+	}
+	EXPECT_EQ(complete ? truth.nr : 1, self->stack.nr);
+}
+
+/* A fault does not end the registration. */
+TEST_F(fault, protected_page)
+{
+	ASSERT_EQ(0, stub_register(&self->stub));
+	expect_length(_metadata, self, true);
+	ASSERT_EQ(0, mprotect(self->pages + PAGE, PAGE, PROT_NONE));
+	expect_length(_metadata, self, false);
+	ASSERT_EQ(0, mprotect(self->pages + PAGE, PAGE, PROT_READ));
+	expect_length(_metadata, self, true);
+}
+
+TEST_F(fault, unmapped_page)
+{
+	ASSERT_EQ(0, stub_register(&self->stub));
+	ASSERT_EQ(0, munmap(self->pages + PAGE, PAGE));
+	expect_length(_metadata, self, false);
+	EXPECT_EQ(0, stub_unregister(&self->stub));
+}
+
+TEST_F(fault, page_dropped_and_read_again)
+{
+	int fd = memfd_create("table", 0);
+
+	ASSERT_EQ(2 * PAGE, write(fd, self->contents, 2 * PAGE));
+	ASSERT_EQ(0, map_over(self, fd, MAP_PRIVATE));
+	ASSERT_EQ(0, stub_register(&self->stub));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, madvise(self->pages, 2 * PAGE, MADV_DONTNEED));
+		expect_length(_metadata, self, true);
+	}
+}
+
+/* What would be SIGBUS for the process ends the walk. */
+TEST_F(fault, truncated_file)
+{
+	int fd = memfd_create("table", 0);
+
+	ASSERT_EQ(2 * PAGE, write(fd, self->contents, 2 * PAGE));
+	ASSERT_EQ(0, map_over(self, fd, MAP_SHARED));
+	ASSERT_EQ(0, stub_register(&self->stub));
+	expect_length(_metadata, self, true);
+	ASSERT_EQ(0, ftruncate(fd, PAGE));
+	expect_length(_metadata, self, false);
+	ASSERT_EQ(0, ftruncate(fd, 0));
+	expect_length(_metadata, self, false);
+	ASSERT_EQ(2 * PAGE, pwrite(fd, self->contents, 2 * PAGE, 0));
+	expect_length(_metadata, self, true);
+}
+
+/* The stack itself may be what cannot be read. */
+TEST_F(fault, return_address_in_a_protected_page)
+{
+	const struct fre_spec row = {
+		0, FRE_INFO(FRE_SP, 4, FRE_WORD4),
+		{ FLEX_CTL(DWARF_RSP, 0, 1), STUB_FRAME,
+		  FLEX_CTL(DWARF_RSP, 1, 1), -0x100000 }
+	};
+	struct fde_spec fde = stub_fde(&self->stub);
+	uint8_t *hole = (void *)(((uint64_t)__builtin_frame_address(0) -
+				  0x110000) & -PAGE);
+
+	ASSERT_EQ(hole, mmap(hole, 32 * PAGE, PROT_NONE, MAP_PRIVATE |
+			     MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	fde.info2 = FDE_FLEX;
+	fde.fre = &row;
+	fde.nr_fres = 1;
+	stub_table_of(&self->stub, &fde);
+	ASSERT_EQ(0, stub_register(&self->stub));
+	expect_length(_metadata, self, false);
+}
+
+/*
+ * A victim that is going to wait in its walk for a page, and a thread of its
+ * own that shows that others are not waiting with it.
+ */
+struct victim {
+	FIXTURE_DATA(fault) *self;
+	int report;	/* 'w' before the walk; 'o' for each round of others */
+};
+
+static void *others_go_on(void *arg)
+{
+	struct victim *v = arg;
+	uint8_t *mem = map_pages(2, PROT_READ | PROT_EXEC);
+	uint64_t at = addr_of(mem);
+
+	for (int i = 0; i < 100; i++) {
+		struct timespec ts = { .tv_nsec = 10000000 };
+
+		if (register_text(at, at + PAGE, NULL, 0) ||
+		    unregister_text(at, at + PAGE) ||
+		    munmap(map_pages(1, PROT_READ), PAGE))
+			_exit(3);
+		/* Even what the walk is reading with can be dropped. */
+		if (i == 50 && stub_unregister(&v->self->stub))
+			_exit(4);
+		nanosleep(&ts, NULL);
+	}
+	if (write(v->report, "o", 1) != 1)
+		_exit(5);
+	return NULL;
+}
+
+static void victim_main(struct victim *v)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, others_go_on, v) ||
+	    write(v->report, "w", 1) != 1)
+		_exit(1);
+	stub_run(&v->self->stub, NULL);
+	/* It must not come back before it is killed. */
+	write(v->report, "x", 1);
+	pause();
+}
+
+static char read_report(int fd, unsigned int seconds)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char c = 0;
+
+	if (poll(&p, 1, scaled_seconds(seconds) * 1000) != 1)
+		return 't';
+	return read(fd, &c, 1) == 1 ? c : 'e';
+}
+
+static bool dies(pid_t pid, unsigned int seconds)
+{
+	double end = now() + scaled_seconds(seconds);
+	struct timespec ts = { .tv_nsec = 1000000 };
+	int status;
+
+	kill(pid, SIGKILL);
+	while (now() < end) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return WIFSIGNALED(status) &&
+			       WTERMSIG(status) == SIGKILL;
+		nanosleep(&ts, NULL);
+	}
+	return false;
+}
+
+static bool registering_works(void)
+{
+	uint8_t *mem = map_pages(1, PROT_READ | PROT_EXEC);
+	uint64_t at = addr_of(mem);
+
+	return !register_text(at, at + PAGE, NULL, 0) &&
+	       !unregister_text(at, at + PAGE) && !munmap(mem, PAGE);
+}
+
+/* @prepare makes the second page one that is waited for, in the child. */
+static void check_waiting_walk(struct __test_metadata *_metadata,
+			       FIXTURE_DATA(fault) * self,
+			       int (*prepare)(FIXTURE_DATA(fault) * self))
+{
+	int fds[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(fds));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct victim v = { self, fds[1] };
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (prepare(self) || stub_register(&self->stub))
+			_exit(2);
+		victim_main(&v);
+		_exit(0);
+	}
+	EXPECT_EQ('w', read_report(fds[0], 10));
+	EXPECT_TRUE(registering_works());
+	EXPECT_EQ('o', read_report(fds[0], 20)) {
+		TH_LOG("threads beside the walk did not go on");
+	}
+	EXPECT_EQ('t', read_report(fds[0], 1)) {
+		TH_LOG("the walk did not wait: this proves nothing");
+	}
+	EXPECT_TRUE(dies(pid, 10));
+	EXPECT_TRUE(registering_works());
+}
+
+/* Nobody reads the events. */
+static int second_page_of_userfaultfd(FIXTURE_DATA(fault) * self)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { addr_of(self->pages) + PAGE, PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) ||
+	    mmap(self->pages + PAGE, PAGE, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return -1;
+	return ioctl(fd, UFFDIO_REGISTER, &reg);
+}
+
+TEST_F(fault, userfaultfd_that_never_answers)
+{
+	check_waiting_walk(_metadata, self, second_page_of_userfaultfd);
+}
+
+static struct fuse_file fuse;
+
+/* The server answers for the first page, and never for the second. */
+static int pages_of_fuse(FIXTURE_DATA(fault) * self)
+{
+	int fd = open(fuse.path, O_RDONLY);
+
+	if (fd < 0 || map_over(self, fd, MAP_PRIVATE))
+		return -1;
+	return *(volatile uint8_t *)self->stub.table ? 0 : -1;
+}
+
+TEST_F(fault, fuse_that_never_answers)
+{
+	ASSERT_EQ(0, fuse_file_serve(&fuse, self->contents, 2 * PAGE, PAGE));
+	check_waiting_walk(_metadata, self, pages_of_fuse);
+	fuse_file_stop(&fuse);
+}
+
+/* A task that exits takes no faults for the sake of a stack. */
+static void check_exit(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(fault) * self,
+		       int (*prepare)(FIXTURE_DATA(fault) * self))
+{
+	double end = now() + scaled_seconds(10);
+	struct sampler sampler;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, sampler_open_syscall_all(&sampler, __NR_exit_group));
+	sampler_close(&self->sampler);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (prepare(self) || stub_register(&self->stub))
+			syscall(__NR_exit, 2);
+		stub_run_exit(&self->stub);
+	}
+	while (waitpid(pid, &status, WNOHANG) != pid && now() < end)
+		usleep(1000);
+	EXPECT_GT(end, now()) {
+		TH_LOG("the task waits in its exit");
+		kill(pid, SIGKILL);
+	}
+	EXPECT_EQ(0, status);
+	self->stack.nr = 0;
+	while (sampler_next(&sampler, &self->stack) && self->stack.pid != pid)
+		continue;
+	/* The stub, whose table is not in memory. */
+	EXPECT_EQ(1, self->stack.nr);
+	EXPECT_EQ(addr_of(self->stub.text) + self->stub.marker_off,
+		  self->stack.ip[0]);
+	sampler_close(&sampler);
+}
+
+TEST_F(fault, exit_beside_userfaultfd)
+{
+	check_exit(_metadata, self, second_page_of_userfaultfd);
+}
+
+TEST_F(fault, exit_beside_fuse)
+{
+	ASSERT_EQ(0, fuse_file_serve(&fuse, self->contents, 2 * PAGE, PAGE));
+	check_exit(_metadata, self, pages_of_fuse);
+	fuse_file_stop(&fuse);
+}
+
+/* Any bytes at any time, and now and then none. */
+static volatile bool stop_changing;
+
+static void *keep_changing(void *arg)
+{
+	FIXTURE_DATA(fault) *self = arg;
+	uint8_t *page = self->pages + PAGE;
+	unsigned int seed = 1;
+
+	for (unsigned int i = 0; !stop_changing; i++) {
+		for (int n = 0; n < 16; n++) {
+			seed = seed * 1103515245 + 12345;
+			page[(seed >> 8) % 64] = seed >> 16;
+		}
+		if (i % 8 == 1)
+			memcpy(page, self->contents + PAGE, PAGE);
+		if (i % 64 == 2) {
+			mprotect(page, PAGE, PROT_NONE);
+			mprotect(page, PAGE, PROT_READ | PROT_WRITE);
+		}
+		if (i % 256 == 3) {
+			munmap(page, PAGE);
+			mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+			     MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		}
+	}
+	return NULL;
+}
+
+TEST_F(fault, table_that_keeps_changing)
+{
+	unsigned int nr = 0, complete = 0, kernel = 0;
+	double end = now() + scaled_seconds(8);
+	pthread_t thread;
+
+	ASSERT_EQ(0, stub_register(&self->stub));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, keep_changing, self));
+	while (now() < end) {
+		stub_run(&self->stub, nr & 1 ? stub_callback : NULL);
+		if (!sampler_next(&self->sampler, &self->stack))
+			continue;
+		nr++;
+		complete += stack_is_true(&self->stack, &truth);
+		kernel += has_kernel_address(&self->stack);
+	}
+	stop_changing = true;
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	TH_LOG("%u stacks, %u complete", nr, complete);
+	EXPECT_LT(100, nr);
+	EXPECT_EQ(0, kernel);
+	memcpy(self->pages + PAGE, self->contents + PAGE, PAGE);
+	expect_length(_metadata, self, true);
+}
+
+TEST_HARNESS_MAIN
