@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: check-guest.sh BUILDDIR fast|debug [TEST]
+#
+# Runs the guest's tests, or that one, in one boot; their TAP goes to
+# results/guest-KERNEL.tap. Says which failed.
+
+set -u
+
+build=$1 kernel=$2 test=${3:-}
+top=$(cd "$(dirname "$0")/.." && pwd)
+result=$build/results/guest-$kernel.tap
+
+case $kernel in
+fast) each=120 all=1200 scale=1 ;;
+debug) each=900 all=2700 scale=10 ;;
+*) echo "check-guest.sh: no such kernel: $kernel" >&2; exit 2 ;;
+esac
+
+"$top/selftests/qemu/guest.sh" --images "$build/guest" --kernel "$kernel" \
+	--timeout "$all" --log "$build/results/console-$kernel.log" \
+	--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" \
+	-- env TEST_TIME_SCALE=$scale EXPECT_ALL_FEATURES=1 \
+	sh /run-tests.sh "$each" "$test" > "$result"
+status=$?
+if [ $status -ne 0 ]; then
+	printf '# plan guest-%s\n# begin guest-%s\n# end guest-%s %d\n' \
+		"$kernel" "$kernel" "$kernel" $status >> "$result"
+fi
+awk -f "$top/scripts/tap-summary.awk" "$result"

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: check-tree.sh TOP BUILDDIR
+#
+# Checks what the build has left in the source tree, and the tree itself.
+# Prints TAP. BUILDDIR/logs/tree.before holds what git said before the build.
+
+set -u
+
+top=$1 build=$2
+count=0 failed=0
+
+result()
+{
+	local ok=ok
+
+	count=$((count + 1))
+	if [ "$1" != 0 ]; then
+		ok='not ok'
+		failed=$((failed + 1))
+	fi
+	echo "$ok $count $2"
+}
+
+files()
+{
+	if git -C "$top" rev-parse --git-dir > /dev/null 2>&1; then
+		git -C "$top" ls-files
+	else
+		(cd "$top" && find . -type f | sed 's,^\./,,')
+	fi
+}
+
+# Nothing new that git does not ignore.
+git -C "$top" status --porcelain > "$build/logs/tree.after" 2>/dev/null
+diff "$build/logs/tree.before" "$build/logs/tree.after" | sed 's/^/# /'
+cmp -s "$build/logs/tree.before" "$build/logs/tree.after"
+result $? "the build leaves the source tree as it was"
+
+"$top/kernel/prepare-kernel.sh" --linux="$build/linux" --check | sed 's/^/# /'
+result "${PIPESTATUS[0]}" "the kernel tree holds what kernel/ says"
+
+"$top/scripts/patch-tree.sh" --tree "$build/glibc" \
+	--series "$top/glibc-patches/series" --check | sed 's/^/# /'
+result "${PIPESTATUS[0]}" "the glibc tree holds what glibc-patches/ says"
+
+missing=$(cd "$top" && files | grep -v -E '^LICENSES/|\.patch$|/cases/|ChangeLog' |
+	while read -r file; do
+		[ ! -s "$file" ] || head -n 3 "$file" | grep -q 'SPDX-License-Identifier' ||
+			echo "$file"
+	done)
+[ -z "$missing" ]
+result $? "each file names its licence${missing:+: $(xargs <<< "$missing") does not}"
+
+scripts=$(cd "$top" && files | while read -r file; do
+	head -c 20 "$file" | head -n 1 | grep -q -a -E '^#!/bin/(ba)?sh' && echo "$file"
+done)
+# shellcheck disable=SC2086
+(cd "$top" && shellcheck $scripts) | sed 's/^/# /'
+result "${PIPESTATUS[0]}" "shellcheck is silent"
+
+echo "1..$count"
+[ $failed -eq 0 ]

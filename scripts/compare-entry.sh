@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: compare-entry.sh STOCK-OBJDIR PATCHED-OBJDIR BINUTILS
+#
+# Compares, instruction by instruction, the functions on the way from and to user
+# space in two builds of the kernel with the same configuration. Prints TAP.
+
+set -u -o pipefail
+
+stock=$1 patched=$2 tools=$3
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+count=0 failed=0
+
+result()
+{
+	local ok=ok
+
+	count=$((count + 1))
+	if [ "$1" != 0 ]; then
+		ok='not ok'
+		failed=$((failed + 1))
+	fi
+	echo "$ok $count $2"
+}
+
+# Addresses of the instructions and of jumps inside the function become
+# relative to the object's own layout: offsets within the function remain,
+# symbols of relocations remain, line tables do not.
+disassemble()
+{
+	"$tools/objdump" -d -r --no-show-raw-insn --no-addresses \
+		--disassemble="$3" "$1/$2" | sed -n '/^<.*>:$/,$p' |
+		sed -e 's/[[:space:]]*#.*//' -e '/^Disassembly of section/d' -e '/^$/d'
+}
+
+compare()
+{
+	local object=$1 function=$2
+
+	disassemble "$stock" "$object" "$function" > "$work/stock" &&
+	disassemble "$patched" "$object" "$function" > "$work/patched"
+	if [ "$(wc -l < "$work/stock")" -lt 4 ] || [ "$(wc -l < "$work/patched")" -lt 4 ]; then
+		echo "# $function is in neither or one of the builds' $object"
+		result 1 "$function"
+		return
+	fi
+	diff "$work/stock" "$work/patched" > "$work/diff"
+	result $? "$function: $(wc -l < "$work/stock") lines"
+	sed 's/^/# /' "$work/diff" | head -n 20
+}
+
+# The comparison must be able to see a difference.
+check_comparison()
+{
+	disassemble "$stock" kernel/entry/common.o irqentry_exit > "$work/stock"
+	disassemble "$stock" arch/x86/entry/syscall_64.o do_syscall_64 > "$work/patched"
+	! cmp -s "$work/stock" "$work/patched"
+	result $? "the comparison tells functions apart"
+	grep -q call "$work/patched"
+	result $? "the disassembly holds calls"
+}
+
+check_comparison
+compare arch/x86/entry/syscall_64.o do_syscall_64
+# Linux 7.3 has irqentry_exit_to_user_mode() inline in irqentry_exit().
+for function in irqentry_enter irqentry_exit exit_to_user_mode_loop; do
+	compare kernel/entry/common.o "$function"
+done
+echo "1..$count"
+[ $failed -eq 0 ]

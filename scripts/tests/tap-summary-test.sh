@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Tests that tap-summary.awk lets no failure pass. Prints TAP.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+count=0 bad=0
+
+# expect NAME STATUS LAST-LINE, with the stream on standard input
+expect()
+{
+	local output status ok=ok
+
+	count=$((count + 1))
+	cat > "$work/stream.tap"
+	output=$(awk -f "$here/../tap-summary.awk" "$work/stream.tap")
+	status=$?
+	if [ $status -ne "$2" ] || [ "$(tail -n 1 <<< "$output")" != "$3" ]; then
+		ok='not ok'
+		bad=$((bad + 1))
+		echo "# status $status: ${output//$'\n'/; }"
+	fi
+	echo "$ok $count $1"
+}
+
+lines()
+{
+	printf '%s\n' "$@"
+}
+
+expect "all pass" 0 '2 passed, 0 failed' \
+	< <(lines '1..2' 'ok 1 a' 'ok 2 b')
+expect "the plan comes last" 0 '2 passed, 0 failed' \
+	< <(lines 'ok 1 a' 'ok 2 b' '1..2')
+expect "one fails" 1 '1 passed, 1 failed' \
+	< <(lines '1..2' 'ok 1 a' 'not ok 2 b')
+expect "a skipped test" 1 '0 passed, 1 failed' \
+	< <(lines '1..1' 'ok 1 a # SKIP no feature')
+expect "results are missing" 1 '1 passed, 1 failed' \
+	< <(lines '1..3' 'ok 1 a')
+expect "more than planned" 1 '2 passed, 1 failed' \
+	< <(lines '1..1' 'ok 1 a' 'ok 2 b')
+expect "no result" 1 '0 passed, 1 failed' \
+	< <(lines 'noise')
+expect "an empty file" 1 '0 passed, 1 failed' < /dev/null
+expect "two programs" 0 '2 passed, 0 failed' \
+	< <(lines '# plan x y' '# begin x' '1..1' 'ok 1 a' '# end x 0' '# begin y' '1..1' 'ok 1 b' '# end y 0')
+expect "a program was not run" 1 '1 passed, 1 failed' \
+	< <(lines '# plan x y' '# begin x' '1..1' 'ok 1 a' '# end x 0')
+expect "a program did not end" 1 '1 passed, 1 failed' \
+	< <(lines '# plan x' '# begin x' '1..1' 'ok 1 a')
+expect "a program crashed after its results" 1 '1 passed, 1 failed' \
+	< <(lines '# plan x' '# begin x' '1..1' 'ok 1 a' '# end x 139')
+expect "a failing program counts once" 1 '1 passed, 1 failed' \
+	< <(lines '# plan x' '# begin x' '1..2' 'ok 1 a' 'not ok 2 b' '# end x 1')
+expect "a program gave nothing" 1 '0 passed, 1 failed' \
+	< <(lines '# plan x' '# begin x' '# end x 0')
+expect "no program" 1 '0 passed, 1 failed' \
+	< <(lines '# plan')
+expect "the form of kselftest" 0 '1 passed, 0 failed' \
+	< <(lines '# plan x' '# begin x' 'TAP version 13' '1..1' '# Starting 1 tests' '#  RUN           t.a ...' '#            OK  t.a' 'ok 1 t.a' '# Totals: pass:1 fail:0' '# end x 0')
+expect "the form of KUnit" 1 '0 passed, 1 failed' \
+	< <(lines '# plan x' '# begin x' 'KTAP version 1' '1..1' '    KTAP version 1' '    1..2' '    ok 1 case' '    not ok 2 case' 'not ok 1 suite' '# end x 0')
+echo "1..$count"
+[ $bad -eq 0 ]

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# usage: run-tests.sh SECONDS [NAME]
+#
+# Runs in the guest every test program, or the one of that name, and gives
+# their TAP one after the other, framed by lines that tap-summary.awk reads:
+#
+#	# plan PROGRAM...
+#	# begin PROGRAM
+#	# end PROGRAM STATUS
+
+seconds=$1 only=${2:-}
+tests=/usr/lib/codectl
+
+programs=''
+for path in "$tests"/selftests/*_test "$tests"/selftests/*_test.sh \
+	    "$tests/glibc-tests/run-tests.sh" /sys/kernel/debug/kunit/*codectl* \
+	    /sys/kernel/debug/kunit/*sframe*; do
+	[ -e "$path" ] || continue
+	case $path in
+	*/glibc-tests/*) name=glibc ;;
+	/sys/*) name=kunit-${path##*/} ;;
+	*) name=${path##*/} ;;
+	esac
+	if [ -z "$only" ] || [ "$only" = "$name" ]; then
+		programs="$programs $name=$path"
+	fi
+done
+
+printf '# plan'
+for program in $programs; do
+	printf ' %s' "${program%%=*}"
+done
+echo
+
+TEST_TIME_SCALE=${TEST_TIME_SCALE:-1}
+export TEST_TIME_SCALE
+
+for program in $programs; do
+	name=${program%%=*} path=${program#*=}
+	echo "# begin $name"
+	echo "codectl-guest: test $name" > /dev/kmsg
+	case $name in
+	kunit-*)
+		cat "$path/results" ;;
+	*)
+		cd "${path%/*}" && timeout -s KILL "$seconds" "$path" 2>&1 ;;
+	esac
+	echo "# end $name $?"
+done
