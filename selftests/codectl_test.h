@@ -67,7 +67,7 @@ long sysctl_read(const char *name);
 /* [start, end) of the executable segment that @addr is part of; 0 or -1. */
 int text_segment_of(const void *addr, uint64_t *start, uint64_t *end);
 
-/* Seconds that a bounded loop may run, scaled by TEST_TIME_SCALE. */
+/* A deadline, scaled by TEST_TIME_SCALE for slow machines. */
 unsigned int scaled_seconds(unsigned int seconds);
 double now(void);
 

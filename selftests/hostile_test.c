@@ -129,7 +129,7 @@ ROW(cfa_far_above, SHORT, W4, INT_MAX - 7, -16);
 ROW(cfa_far_below, SHORT, W4, INT_MIN, -16);
 ROW(cfa_by_fp_that_is_0, SHORT, FRE_INFO(FRE_FP, 2, FRE_WORD1), 16, -16);
 ROW(cfa_by_fp_that_is_0_wrapping, SHORT, FRE_INFO(FRE_FP, 2, FRE_WORD1), -8,
-    -16);
+	-16);
 ROW(cfa_by_fp_far, SHORT, FRE_INFO(FRE_FP, 2, FRE_WORD4), INT_MIN, -16);
 ROW(cfa_one_word_off, LIES, W1, STUB_FRAME - 8, -16);
 ROW(fp_at_the_cfa_far_above, SHORT, W4, STUB_FRAME, INT_MAX - 7);

@@ -212,7 +212,7 @@ static void run_all(struct __test_metadata *_metadata,
 		    void *(*const threads[])(void *), void **args,
 		    unsigned int nr)
 {
-	double end = now() + scaled_seconds(8);
+	double end = now() + 6;
 	pthread_t thread[8];
 
 	for (unsigned int i = 0; i < nr; i++)

@@ -109,73 +109,73 @@ EVENT(munmap_elsewhere, KEEPS, return munmap(a->other, PAGE));
 EVENT(mprotect_none, KEEPS, return mprotect(a->text, 2 * PAGE, PROT_NONE));
 EVENT(mprotect_part, KEEPS, return mprotect(a->text, PAGE, PROT_READ));
 EVENT(mprotect_write, KEEPS,
-      return mprotect(a->text, 2 * PAGE, PROT_READ | PROT_WRITE));
+	return mprotect(a->text, 2 * PAGE, PROT_READ | PROT_WRITE));
 
 EVENT(madvise_dontneed, KEEPS,
-      return madvise(a->text, 2 * PAGE, MADV_DONTNEED));
+	return madvise(a->text, 2 * PAGE, MADV_DONTNEED));
 EVENT(madvise_free, KEEPS, return madvise(a->text, 2 * PAGE, MADV_FREE));
 EVENT(madvise_cold, KEEPS, return madvise(a->text, 2 * PAGE, MADV_COLD));
 EVENT(madvise_pageout, KEEPS,
-      return madvise(a->text, 2 * PAGE, MADV_PAGEOUT));
+	return madvise(a->text, 2 * PAGE, MADV_PAGEOUT));
 EVENT(madvise_willneed, KEEPS,
-      return madvise(a->text, 2 * PAGE, MADV_WILLNEED));
+	return madvise(a->text, 2 * PAGE, MADV_WILLNEED));
 EVENT(madvise_populate, KEEPS,
-      return madvise(a->text, 2 * PAGE, MADV_POPULATE_READ));
+	return madvise(a->text, 2 * PAGE, MADV_POPULATE_READ));
 EVENT(madvise_dontfork, KEEPS,
-      return madvise(a->text, 2 * PAGE, MADV_DONTFORK));
+	return madvise(a->text, 2 * PAGE, MADV_DONTFORK));
 EVENT(madvise_hugepage, KEEPS,
-      return madvise(a->mem, AREA_PAGES * PAGE, MADV_HUGEPAGE));
+	return madvise(a->mem, AREA_PAGES * PAGE, MADV_HUGEPAGE));
 EVENT(mlock, KEEPS, return mlock(a->text, 2 * PAGE));
 
 EVENT(mmap_over_all, KEEPS, return fixed(a->text, 2, RX));
 EVENT(mmap_over_part, KEEPS, return fixed(a->text + PAGE, 1, RX));
 EVENT(mmap_over_around, KEEPS, return fixed(a->mem, AREA_PAGES, RX));
 EVENT(mmap_over_as_data, KEEPS,
-      return fixed(a->text, 2, PROT_READ | PROT_WRITE));
+	return fixed(a->text, 2, PROT_READ | PROT_WRITE));
 EVENT(mmap_over_then_munmap, DROPS,
-      return fixed(a->text, 2, RX) ?: munmap(a->text, PAGE));
+	return fixed(a->text, 2, RX) ?: munmap(a->text, PAGE));
 EVENT(munmap_then_mmap, DROPS,
-      return munmap(a->text, PAGE) ?: fixed(a->text, 1, RX));
+	return munmap(a->text, PAGE) ?: fixed(a->text, 1, RX));
 
 EVENT(mremap_onto_all, KEEPS,
-      return move(a->other, 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->text));
+	return move(a->other, 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->text));
 EVENT(mremap_onto_part, KEEPS,
-      return move(a->other, 1, 1, MREMAP_MAYMOVE | MREMAP_FIXED,
+	return move(a->other, 1, 1, MREMAP_MAYMOVE | MREMAP_FIXED,
 		  a->text + PAGE));
 EVENT(mremap_onto_around, KEEPS,
-      return move(a->other, AREA_PAGES, AREA_PAGES,
+	return move(a->other, AREA_PAGES, AREA_PAGES,
 		  MREMAP_MAYMOVE | MREMAP_FIXED, a->mem));
 EVENT(mremap_growing_onto, KEEPS,
-      return move(a->other, 1, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->text));
+	return move(a->other, 1, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->text));
 EVENT(mremap_shrinking_onto, KEEPS,
-      return move(a->other, 4, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->text));
+	return move(a->other, 4, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->text));
 EVENT(mremap_dontunmap_onto, KEEPS,
-      return move(a->other, 2, 2,
+	return move(a->other, 2, 2,
 		  MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, a->text));
 
 EVENT(mremap_away, DROPS,
-      return move(a->text, 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->other));
+	return move(a->text, 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->other));
 EVENT(mremap_part_away, DROPS,
-      return move(a->text + PAGE, 1, 1, MREMAP_MAYMOVE | MREMAP_FIXED,
+	return move(a->text + PAGE, 1, 1, MREMAP_MAYMOVE | MREMAP_FIXED,
 		  a->other));
 EVENT(mremap_around_away, DROPS,
-      return move(a->mem, AREA_PAGES, AREA_PAGES,
+	return move(a->mem, AREA_PAGES, AREA_PAGES,
 		  MREMAP_MAYMOVE | MREMAP_FIXED, a->other));
 EVENT(mremap_neighbour_away, KEEPS,
-      return move(a->text - PAGE, 1, 1, MREMAP_MAYMOVE | MREMAP_FIXED,
+	return move(a->text - PAGE, 1, 1, MREMAP_MAYMOVE | MREMAP_FIXED,
 		  a->other));
 EVENT(mremap_dontunmap, DROPS,
-      return move(a->text, 2, 2, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL));
+	return move(a->text, 2, 2, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL));
 EVENT(mremap_dontunmap_fixed, DROPS,
-      return move(a->text, 2, 2,
+	return move(a->text, 2, 2,
 		  MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, a->other));
 EVENT(mremap_grow_by_moving, DROPS, return move(a->text, 2, 64, MREMAP_MAYMOVE, NULL));
 EVENT(mremap_grow_in_place, KEEPS,
-      return munmap(a->text + 2 * PAGE, PAGE) ?:
+	return munmap(a->text + 2 * PAGE, PAGE) ?:
 	     move(a->text, 2, 3, 0, NULL));
 EVENT(mremap_shrink_into_text, DROPS, return move(a->text, 2, 1, 0, NULL));
 EVENT(mremap_shrink_beside_text, KEEPS,
-      return move(a->mem, AREA_PAGES, TEXT_PAGE + TEXT_PAGES, 0, NULL));
+	return move(a->mem, AREA_PAGES, TEXT_PAGE + TEXT_PAGES, 0, NULL));
 
 TEST_F(life, event)
 {
