@@ -49,6 +49,8 @@ function finish(	last, i, sym, main, complete, stack)
 BEGIN {
 	# the program's and ld.so's first function; the first ones of a thread
 	outermost["_start"] = 1
+	# ... which perf names after the label behind its only call
+	outermost["_dl_start_user"] = 1
 	outermost["clone"] = outermost["__clone"] = 1
 	outermost["clone3"] = outermost["__clone3"] = 1
 	split("samples no-user-stack user-stacks user-stacks-complete user-mode user-mode-complete", keys)

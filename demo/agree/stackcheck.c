@@ -7,8 +7,8 @@
  * usage: stackcheck [-r ROOT] [-m MINIMUM] [-v] FILE...
  *
  * ROOT is where the guest's files are.  The exit status is 0 only if at least
- * MINIMUM samples were compared and each one agrees or its disagreement is of
- * a class below.
+ * MINIMUM samples were compared, 99 % of them agree, and each disagreement is
+ * of a class of disagree.c.
  */
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -23,9 +23,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "disagree.h"
 #include "stackdump.h"
 
-#define MAX_FRAMES	1024
 #define MAX_MAPS	64
 #define MAX_PENDING	256
 
@@ -33,13 +33,6 @@ struct object {
 	char *name;
 	uint64_t start, end;		/* of the executable mapping */
 	uint64_t pgoff;
-};
-
-struct trace {
-	unsigned int nr;
-	uint64_t ips[MAX_FRAMES];
-	bool past_dump;			/* a read beyond the dumped stack */
-	bool ended;			/* libdwfl saw an outermost frame */
 };
 
 /* One recording being read. */
@@ -56,77 +49,9 @@ struct input {
 	struct trace *trace;
 };
 
-/* What is known of the frame after which the two traces differ. */
-struct divergence {
-	unsigned int frame;
-	uint64_t pc;			/* exact, or the call's, as looked up */
-	const char *symbol, *section, *object;
-	bool has_cfi;
-	bool user_mode;			/* where the sample was taken */
-	const struct trace *kernel, *dwarf;
-};
-
-static bool is_other_program(const struct divergence *d)
-{
-	return !d->frame && !d->user_mode;
-}
-
-static bool kernel_is_longer(const struct divergence *d)
-{
-	return d->kernel->nr > d->frame && d->dwarf->nr == d->frame;
-}
-
-static bool is_short_dump(const struct divergence *d)
-{
-	return kernel_is_longer(d) && d->dwarf->past_dump;
-}
-
-static bool is_without_cfi(const struct divergence *d)
-{
-	return d->frame && !d->has_cfi;
-}
-
-static bool is_plt_got(const struct divergence *d)
-{
-	return !strcmp(d->section, ".plt.got");
-}
-
-/*
- * The disagreements that are explained, the first that fits counts.  All but
- * the last say that libdwfl, not the kernel, had no way to know.
- */
-static const struct class {
-	const char *name;
-	bool (*fits)(const struct divergence *d);
-} classes[] = {
-	/*
-	 * Taken within execve(), when the event had been enabled and the
-	 * registers were not yet those of the new program; the chain is made on
-	 * the way out, of the new program's first instruction.
-	 */
-	{ "within execve", is_other_program },
-	/*
-	 * The stack was deeper than the dump: libdwfl ends where the copied
-	 * bytes end, the kernel reads on.
-	 */
-	{ "dump too short", is_short_dump },
-	/*
-	 * Code without an FDE in .eh_frame.  libdwfl guesses with the frame
-	 * pointer or ends there.
-	 */
-	{ "no DWARF CFI", is_without_cfi },
-	/*
-	 * ld describes the 8-byte entries of .plt.got in SFrame as those of
-	 * .plt, with CFA = SP + 16 past the first instructions; SP + 8 is right.
-	 */
-	{ ".plt.got in SFrame", is_plt_got },
-};
-
-#define NR_CLASSES	(sizeof(classes) / sizeof(classes[0]))
-
 static struct {
 	unsigned long compared, agree, frames, unclassified, no_chain;
-	unsigned long class[NR_CLASSES];
+	unsigned long class[DISAGREE_MAX];
 } sum;
 
 static const char *root = "";
@@ -335,58 +260,6 @@ static void unwind_dwarf(struct input *in, const struct dump_sample *sample,
 
 /* ----------------------------------------------------------------- comparing */
 
-static const char *section_name(Dwfl_Module *mod, Dwarf_Addr pc)
-{
-	GElf_Addr addr = pc, bias;
-	Elf_Scn *scn = dwfl_module_address_section(mod, &addr, &bias);
-	GElf_Shdr shdr;
-	size_t strndx;
-
-	if (!scn || !gelf_getshdr(scn, &shdr) ||
-	    elf_getshdrstrndx(dwfl_module_getelf(mod, &bias), &strndx))
-		return "?";
-	return elf_strptr(dwfl_module_getelf(mod, &bias), strndx, shdr.sh_name);
-}
-
-static bool has_cfi(Dwfl_Module *mod, Dwarf_Addr pc)
-{
-	Dwarf_Addr bias;
-	Dwarf_Frame *frame = NULL;
-	Dwarf_CFI *cfi = dwfl_module_eh_cfi(mod, &bias);
-	bool found = cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame);
-
-	free(frame);
-	if (found)
-		return true;
-	cfi = dwfl_module_dwarf_cfi(mod, &bias);
-	frame = NULL;
-	found = cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame);
-	free(frame);
-	return found;
-}
-
-static void describe(struct input *in, struct divergence *d)
-{
-	Dwfl_Module *mod;
-	const char *slash;
-
-	d->symbol = d->section = d->object = "?";
-	if (!d->frame)
-		return;
-	/* the last frame both have decides what comes next */
-	d->pc = d->kernel->ips[d->frame - 1] - (d->frame > 1);
-	mod = dwfl_addrmodule(in->dwfl, d->pc);
-	if (!mod)
-		return;
-	d->object = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL,
-				     NULL);
-	slash = strrchr(d->object, '/');
-	d->object = slash ? slash + 1 : d->object;
-	d->symbol = dwfl_module_addrname(mod, d->pc) ?: "?";
-	d->section = section_name(mod, d->pc);
-	d->has_cfi = has_cfi(mod, d->pc);
-}
-
 static void print_frame(struct input *in, const struct trace *trace,
 			unsigned int i)
 {
@@ -419,19 +292,15 @@ static void print_divergence(struct input *in, const struct divergence *d,
 
 static void classify(struct input *in, struct divergence *d)
 {
-	size_t i;
+	int class = disagree_classify(in->dwfl, d);
 
-	describe(in, d);
-	for (i = 0; i < NR_CLASSES; i++)
-		if (classes[i].fits(d))
-			break;
-	if (i < NR_CLASSES)
-		sum.class[i]++;
-	else
+	if (class < 0)
 		sum.unclassified++;
-	if (verbose || (i == NR_CLASSES && sum.unclassified <= 10))
-		print_divergence(in, d, i < NR_CLASSES ? classes[i].name :
-							 "UNEXPLAINED");
+	else
+		sum.class[class]++;
+	if (verbose || (class < 0 && sum.unclassified <= 10))
+		print_divergence(in, d, class < 0 ? "UNEXPLAINED" :
+						    disagree_name(class));
 }
 
 static void compare(struct input *in, const struct dump_sample *sample,
@@ -549,15 +418,25 @@ static void read_input(const char *path)
 	close(fd);
 }
 
+/*
+ * Samples for which no chain came: the events of a task are closed before the
+ * walk at its exit, and those enabled by execve() miss the walk before it.  That
+ * happens once a program.
+ */
+static bool too_few_chains(void)
+{
+	return sum.no_chain * 100 > sum.compared;
+}
+
 static void print_sum(void)
 {
-	printf("samples compared           %8lu\n", sum.compared);
-	printf("frames that agree          %8lu\n", sum.frames);
-	printf("samples that agree wholly  %8lu\n", sum.agree);
-	for (size_t i = 0; i < NR_CLASSES; i++)
-		printf("explained: %-16s%8lu\n", classes[i].name, sum.class[i]);
-	printf("unexplained                %8lu\n", sum.unclassified);
-	printf("samples without a chain    %8lu\n", sum.no_chain);
+	printf("samples compared              %8lu\n", sum.compared);
+	printf("frames that agree             %8lu\n", sum.frames);
+	printf("samples that agree wholly     %8lu\n", sum.agree);
+	for (int i = 0; disagree_name(i); i++)
+		printf("explained: %-19s%8lu\n", disagree_name(i), sum.class[i]);
+	printf("unexplained                   %8lu\n", sum.unclassified);
+	printf("samples without a chain       %8lu\n", sum.no_chain);
 }
 
 int main(int argc, char **argv)
@@ -581,6 +460,14 @@ int main(int argc, char **argv)
 	while (optind < argc)
 		read_input(argv[optind++]);
 	print_sum();
+	if (sum.agree < sum.compared / 100.0 * 99) {
+		printf("less than 99 %% of the samples agree\n");
+		return 1;
+	}
+	if (too_few_chains()) {
+		printf("more than 1 sample in 100 without a chain\n");
+		return 1;
+	}
 	if (sum.compared < minimum) {
 		printf("fewer than %lu samples\n", minimum);
 		return 1;

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/* The disagreements that are explained, and what it takes to be one of them. */
+#include <dwarf.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "disagree.h"
+
+/* Version 3 of SFrame: the header, and an entry of the index of functions. */
+struct sframe_header {
+	uint16_t magic;
+	uint8_t version, flags, abi;
+	int8_t fixed_fp, fixed_ra;
+	uint8_t auxhdr_len;
+	uint32_t num_fdes, num_fres, fre_len, fdeoff, freoff;
+};
+
+struct sframe_fde {
+	int64_t start;
+	uint32_t size;
+	uint32_t fre_off;
+};
+
+#define SFRAME_MAGIC	0xdee2
+#define SFRAME_PCREL	0x4		/* start counts from its own field */
+
+static bool is_other_program(const struct divergence *d)
+{
+	return !d->frame && !d->user_mode;
+}
+
+static bool is_short_dump(const struct divergence *d)
+{
+	return d->frame && d->kernel->nr > d->frame &&
+	       d->dwarf->nr == d->frame && d->dwarf->past_dump;
+}
+
+static bool is_without_fde(const struct divergence *d)
+{
+	return d->frame && !d->has_fde;
+}
+
+static bool is_without_cfi(const struct divergence *d)
+{
+	return d->frame && !d->has_cfi;
+}
+
+static bool is_plt_got(const struct divergence *d)
+{
+	return d->frame && !strcmp(d->section, ".plt.got");
+}
+
+/* The first that fits counts. */
+static const struct class {
+	const char *name;
+	bool (*fits)(const struct divergence *d);
+} classes[] = {
+	/*
+	 * Taken within execve(), when the event had been enabled and the
+	 * registers were not yet those of the new program; the chain is made on
+	 * the way out, of the new program's first instruction.
+	 */
+	{ "within execve", is_other_program },
+	/*
+	 * The stack was deeper than the dump, or a page of it was not in memory
+	 * when it was copied, which must not fault: libdwfl ends where the
+	 * copied bytes end, the kernel reads on.
+	 */
+	{ "dump too short", is_short_dump },
+	/*
+	 * Code that our assembler did not make, linked in from the compiler's
+	 * own files: functions of libgcc.a (__popcountdi2) and of crtbegin.o
+	 * (frame_dummy, __do_global_dtors_aux).  The kernel takes the frame
+	 * pointer, and without one may miss callers.
+	 */
+	{ "no SFrame FDE", is_without_fde },
+	/*
+	 * Code without an FDE in .eh_frame.  libdwfl guesses with the frame
+	 * pointer, or ends there.
+	 */
+	{ "no DWARF CFI", is_without_cfi },
+	/*
+	 * ld describes the 8-byte entries of .plt.got in SFrame as those of
+	 * .plt, with CFA = SP + 16 past the first instructions; SP + 8 is right.
+	 */
+	{ ".plt.got in SFrame", is_plt_got },
+};
+
+#define NR_CLASSES	((int)(sizeof(classes) / sizeof(classes[0])))
+
+_Static_assert(sizeof(classes) / sizeof(classes[0]) <= DISAGREE_MAX, "");
+
+static const char *section_name(Dwfl_Module *mod, Dwarf_Addr pc)
+{
+	GElf_Addr addr = pc, bias;
+	Elf_Scn *scn = dwfl_module_address_section(mod, &addr, &bias);
+	GElf_Shdr shdr;
+	size_t strndx;
+
+	if (!scn || !gelf_getshdr(scn, &shdr) ||
+	    elf_getshdrstrndx(dwfl_module_getelf(mod, &bias), &strndx))
+		return "?";
+	return elf_strptr(dwfl_module_getelf(mod, &bias), strndx, shdr.sh_name);
+}
+
+static bool has_cfi(Dwfl_Module *mod, Dwarf_Addr pc)
+{
+	Dwarf_Addr bias;
+	Dwarf_Frame *frame = NULL;
+	Dwarf_CFI *cfi = dwfl_module_eh_cfi(mod, &bias);
+	bool found = cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame);
+
+	free(frame);
+	if (found)
+		return true;
+	cfi = dwfl_module_dwarf_cfi(mod, &bias);
+	frame = NULL;
+	found = cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame);
+	free(frame);
+	return found;
+}
+
+/* The section of that name, and its bytes. */
+static Elf_Data *find_section(Elf *elf, const char *name, GElf_Shdr *shdr)
+{
+	Elf_Scn *scn = NULL;
+	size_t strndx;
+
+	if (!elf || elf_getshdrstrndx(elf, &strndx))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn)) != NULL) {
+		const char *found;
+
+		if (!gelf_getshdr(scn, shdr))
+			continue;
+		found = elf_strptr(elf, strndx, shdr->sh_name);
+		if (found && !strcmp(found, name))
+			return elf_getdata(scn, NULL);
+	}
+	return NULL;
+}
+
+static bool has_fde(Dwfl_Module *mod, Dwarf_Addr pc)
+{
+	const struct sframe_header *header;
+	const struct sframe_fde *fde;
+	GElf_Addr bias, start;
+	GElf_Shdr shdr;
+	Elf_Data *data = find_section(dwfl_module_getelf(mod, &bias), ".sframe",
+				      &shdr);
+	size_t off;
+
+	if (!data || data->d_size < sizeof(*header))
+		return false;
+	header = data->d_buf;
+	if (header->magic != SFRAME_MAGIC || header->version != 3)
+		return true;
+	off = sizeof(*header) + header->auxhdr_len + header->fdeoff;
+	for (uint32_t i = 0; i < header->num_fdes; i++, off += sizeof(*fde)) {
+		if (off + sizeof(*fde) > data->d_size)
+			return true;
+		fde = (const void *)((const char *)data->d_buf + off);
+		start = shdr.sh_addr + bias + fde->start +
+			(header->flags & SFRAME_PCREL ? off : 0);
+		if (pc - start < fde->size)
+			return true;
+	}
+	return false;
+}
+
+static void describe(Dwfl *dwfl, struct divergence *d)
+{
+	Dwfl_Module *mod;
+	const char *slash;
+	Dwarf_Addr pc;
+
+	/* Code in no known file is not explained by what it lacks. */
+	d->symbol = d->section = d->object = "?";
+	d->has_cfi = d->has_fde = true;
+	if (!d->frame)
+		return;
+	pc = d->kernel->ips[d->frame - 1] - (d->frame > 1);
+	mod = dwfl_addrmodule(dwfl, pc);
+	if (!mod)
+		return;
+	d->object = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL,
+				     NULL);
+	slash = strrchr(d->object, '/');
+	d->object = slash ? slash + 1 : d->object;
+	d->symbol = dwfl_module_addrname(mod, pc) ?: "?";
+	d->section = section_name(mod, pc);
+	d->has_cfi = has_cfi(mod, pc);
+	d->has_fde = has_fde(mod, pc);
+}
+
+int disagree_classify(Dwfl *dwfl, struct divergence *d)
+{
+	describe(dwfl, d);
+	for (int i = 0; i < NR_CLASSES; i++)
+		if (classes[i].fits(d))
+			return i;
+	return -1;
+}
+
+const char *disagree_name(int class)
+{
+	return class < NR_CLASSES ? classes[class].name : NULL;
+}

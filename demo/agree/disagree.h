@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Why two unwinds of one instant may differ. */
+#ifndef DISAGREE_H
+#define DISAGREE_H
+
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MAX_FRAMES	1024
+
+struct trace {
+	unsigned int nr;
+	uint64_t ips[MAX_FRAMES];
+	bool past_dump;			/* a read beyond the dumped stack */
+	bool ended;			/* libdwfl saw an outermost frame */
+};
+
+/*
+ * Where two traces part.  The caller sets the first four fields, the rest is
+ * found out about the last frame that both have, which decides what comes next.
+ */
+struct divergence {
+	unsigned int frame;		/* the first that differs */
+	bool user_mode;			/* where the sample was taken */
+	const struct trace *kernel, *dwarf;
+
+	const char *symbol, *section, *object;
+	bool has_cfi;			/* the address has DWARF CFI */
+	bool has_fde;			/* the address has an SFrame FDE */
+};
+
+#define DISAGREE_MAX	8
+
+/* The class of a divergence, or -1 if it is not explained. */
+int disagree_classify(Dwfl *dwfl, struct divergence *d);
+
+/* The name of a class, or NULL behind the last one. */
+const char *disagree_name(int class);
+
+#endif /* DISAGREE_H */
