@@ -71,6 +71,7 @@ HOSTILE(start_int64_max, SHORT, fde->func_off = INT64_MAX);
 HOSTILE(start_int64_min, SHORT, fde->func_off = INT64_MIN);
 HOSTILE(start_below_with_huge_size, PREFIX,
 	fde->func_off -= PAGE; fde->func_size = ~0U);
+HOSTILE(describes_other_text, SHORT, fde->func_off -= PAGE);
 HOSTILE(size_zero, SHORT, fde->func_size = 0);
 HOSTILE(size_huge, PREFIX, fde->func_size = ~0U);
 
@@ -83,6 +84,7 @@ HOSTILE(attributes_at_the_very_end, SHORT,
 HOSTILE(rows_before_the_section, SHORT,
 	fde->fre_off = 0x80000000U);
 
+HOSTILE(rows_cut_off, PREFIX, h->fre_len = sizeof(*attr) + 1);
 HOSTILE(no_rows, SHORT, attr->num_fres = 0);
 HOSTILE(too_many_rows, PREFIX, attr->num_fres = 0xffff);
 HOSTILE(one_row_only, LIES, attr->num_fres = 1);
@@ -178,7 +180,7 @@ CFA(at_minus_8, -8UL);
 CFA(at_minus_1, -1UL);
 CFA(at_the_stack_misaligned, addr_of(&s) + 4);
 RA(in_the_kernel, KERNEL_ADDR);
-RA(at_user_end, USER_END);
+RA(after_user_end, USER_END + 1);
 RA(at_minus_1, -1UL);
 RA(not_canonical, 1UL << 60);
 RA_SLOT(far_above, INT_MAX - 7);

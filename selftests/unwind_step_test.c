@@ -5,8 +5,10 @@
  * instructions.
  */
 #include <alloca.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <time.h>
+#include <ucontext.h>
 
 #include "step.h"
 #include "unwind_fixture.h"
@@ -141,6 +143,45 @@ static noinline void system_calls(void)
 TEST_F(unwind, system_calls)
 {
 	step_through(_metadata, self, system_calls, 20);
+}
+
+static jmp_buf jump_target;
+
+static noinline void jump_back(int value)
+{
+	volatile char buf[100];
+
+	buf[value] = value;
+	longjmp(jump_target, buf[value]);
+}
+
+static noinline void jumps(void)
+{
+	if (!setjmp(jump_target))
+		jump_back(3);
+	sink = 1;
+}
+
+TEST_F(unwind, jumps)
+{
+	step_through(_metadata, self, jumps, 20);
+}
+
+static ucontext_t here;
+
+static noinline void same_context(void)
+{
+	volatile int again = 0;
+
+	getcontext(&here);
+	if (!again++)
+		setcontext(&here);
+	sink = again;
+}
+
+TEST_F(unwind, contexts)
+{
+	step_through(_metadata, self, same_context, 50);
 }
 
 static noinline void quiet(int sig)

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 #include "unwind_fixture.h"
 
@@ -219,6 +220,27 @@ TEST_F(unwind, raw_clone)
 	EXPECT_EQ(0, status);
 	EXPECT_TRUE_STACK();
 	/* leaf, chain_b, chain_a, clone_main, clone */
+	EXPECT_EQ(5, self->stack.nr);
+}
+
+static noinline void context_main(void)
+{
+	NOTE_FRAME();
+	chain_a(1);
+}
+
+TEST_F(unwind, made_context)
+{
+	static ucontext_t own, made;
+
+	ASSERT_EQ(0, getcontext(&made));
+	made.uc_stack.ss_sp = map_pages(16, PROT_READ | PROT_WRITE);
+	made.uc_stack.ss_size = 16 * PAGE;
+	made.uc_link = &own;
+	makecontext(&made, context_main, 0);
+	ASSERT_EQ(0, swapcontext(&own, &made));
+	EXPECT_TRUE_STACK();
+	/* leaf, chain_b, chain_a, context_main, __start_context */
 	EXPECT_EQ(5, self->stack.nr);
 }
 
