@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the registry of the code in an address space
+ *
+ * Each test has address spaces of its own, in which nothing is mapped: the
+ * registry does not ask what lies at an address.
+ */
+#include <kunit/resource.h>
+#include <kunit/test.h>
+#include <linux/codectl.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+
+#include "../registry.h"
+
+#define BASE	0x10000000UL
+#define END	(BASE + 0x1000)
+
+KUNIT_DEFINE_ACTION_WRAPPER(put_mm, mmput, struct mm_struct *);
+
+static struct mm_struct *new_mm(struct kunit *test)
+{
+	struct mm_struct *mm = mm_alloc();
+
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, put_mm, mm));
+
+	return mm;
+}
+
+static void exit_mm(struct kunit *test, struct mm_struct *mm)
+{
+	kunit_release_action(test, put_mm, mm);
+}
+
+static int insert_max(struct mm_struct *mm, unsigned long start,
+		      unsigned long end, unsigned int max)
+{
+	struct codectl_region *region = codectl_region_alloc();
+	int ret;
+
+	if (!region)
+		return -ENOMEM;
+	region->text_start = start;
+	region->text_end = end;
+
+	mmap_write_lock(mm);
+	ret = codectl_insert(mm, region, max);
+	mmap_write_unlock(mm);
+	if (ret)
+		codectl_region_put(region);
+
+	return ret;
+}
+
+static int insert(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	return insert_max(mm, start, end, UINT_MAX);
+}
+
+static int erase(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	int ret;
+
+	mmap_write_lock(mm);
+	ret = codectl_erase(mm, start, end);
+	mmap_write_unlock(mm);
+
+	return ret;
+}
+
+static void unmap(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	mmap_write_lock(mm);
+	codectl_munmap(mm, start, end);
+	mmap_write_unlock(mm);
+}
+
+static struct mm_struct *fork_mm(struct kunit *test, struct mm_struct *parent)
+{
+	struct mm_struct *child = new_mm(test);
+
+	mmap_write_lock(parent);
+	mmap_write_lock_nested(child, SINGLE_DEPTH_NESTING);
+	codectl_dup_mmap(child, parent);
+	mmap_write_unlock(child);
+	mmap_write_unlock(parent);
+
+	return child;
+}
+
+static bool covers(struct mm_struct *mm, unsigned long ip)
+{
+	struct codectl_lookup lookup;
+
+	return codectl_find(mm, ip, &lookup);
+}
+
+static bool is_empty(struct mm_struct *mm)
+{
+	return !rcu_access_pointer(mm->codectl);
+}
+
+static void overlaps(struct kunit *test)
+{
+	const struct {
+		unsigned long	start;
+		unsigned long	end;
+		int		ret;
+	} cases[] = {
+		{ BASE, END, -EEXIST },
+		{ BASE - 1, BASE + 1, -EEXIST },
+		{ BASE, BASE + 1, -EEXIST },
+		{ END - 1, END, -EEXIST },
+		{ END - 1, END + 1, -EEXIST },
+		{ BASE + 1, END - 1, -EEXIST },
+		{ BASE - 1, END + 1, -EEXIST },
+		{ BASE - 0x1000, END, -EEXIST },
+		{ BASE, END + 0x1000, -EEXIST },
+		{ BASE - 0x1000, BASE, 0 },
+		{ END, END + 0x1000, 0 },
+		{ END + 0x1000, END + 0x1001, 0 },
+		{ 0, 1, 0 },
+		{ TASK_SIZE_MAX - 1, TASK_SIZE_MAX, 0 },
+	};
+	struct mm_struct *mm = new_mm(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test, cases[i].ret,
+				    insert(mm, cases[i].start, cases[i].end),
+				    "[%lx, %lx)", cases[i].start, cases[i].end);
+	KUNIT_EXPECT_TRUE(test, covers(mm, 0));
+	KUNIT_EXPECT_FALSE(test, covers(mm, 1));
+	KUNIT_EXPECT_FALSE(test, covers(mm, TASK_SIZE_MAX - 2));
+	KUNIT_EXPECT_TRUE(test, covers(mm, TASK_SIZE_MAX - 1));
+	KUNIT_EXPECT_FALSE(test, covers(mm, TASK_SIZE_MAX));
+	KUNIT_EXPECT_FALSE(test, covers(mm, ULONG_MAX));
+}
+
+static void half_open_ranges(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+	struct codectl_lookup lookup;
+
+	KUNIT_EXPECT_FALSE(test, covers(mm, BASE));
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+	KUNIT_EXPECT_FALSE(test, covers(mm, BASE - 1));
+	KUNIT_EXPECT_TRUE(test, covers(mm, BASE));
+	KUNIT_EXPECT_TRUE(test, covers(mm, END - 1));
+	KUNIT_EXPECT_FALSE(test, covers(mm, END));
+
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, END, END + 1));
+	KUNIT_ASSERT_TRUE(test, codectl_find(mm, END - 1, &lookup));
+	KUNIT_EXPECT_EQ(test, lookup.text_start, BASE);
+	KUNIT_EXPECT_EQ(test, lookup.text_end, END);
+	KUNIT_ASSERT_TRUE(test, codectl_find(mm, END, &lookup));
+	KUNIT_EXPECT_EQ(test, lookup.text_start, END);
+	KUNIT_EXPECT_EQ(test, lookup.text_end, END + 1);
+}
+
+static void limit(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_max(mm, BASE, END, 0));
+	KUNIT_EXPECT_TRUE(test, is_empty(mm));
+	KUNIT_EXPECT_EQ(test, 0, insert_max(mm, BASE, BASE + 1, 2));
+	KUNIT_EXPECT_EQ(test, 0, insert_max(mm, BASE + 1, BASE + 2, 2));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_max(mm, BASE + 2, BASE + 3, 2));
+	KUNIT_EXPECT_EQ(test, -EEXIST, insert_max(mm, BASE, BASE + 1, 2));
+
+	KUNIT_EXPECT_EQ(test, 0, erase(mm, BASE, BASE + 1));
+	KUNIT_EXPECT_EQ(test, 0, insert_max(mm, BASE + 2, BASE + 3, 2));
+
+	/* A limit that was lowered takes nothing away. */
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_max(mm, BASE, BASE + 1, 1));
+	KUNIT_EXPECT_TRUE(test, covers(mm, BASE + 1));
+	KUNIT_EXPECT_TRUE(test, covers(mm, BASE + 2));
+}
+
+static void erase_is_exact(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+
+	KUNIT_EXPECT_EQ(test, -ENOENT, erase(mm, BASE, END));
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+	KUNIT_EXPECT_EQ(test, -ENOENT, erase(mm, BASE, END - 1));
+	KUNIT_EXPECT_EQ(test, -ENOENT, erase(mm, BASE, END + 1));
+	KUNIT_EXPECT_EQ(test, -ENOENT, erase(mm, BASE - 1, END));
+	KUNIT_EXPECT_EQ(test, -ENOENT, erase(mm, BASE + 1, END));
+	KUNIT_EXPECT_TRUE(test, covers(mm, BASE));
+
+	KUNIT_EXPECT_EQ(test, 0, erase(mm, BASE, END));
+	KUNIT_EXPECT_FALSE(test, covers(mm, BASE));
+	KUNIT_EXPECT_TRUE(test, is_empty(mm));
+	KUNIT_EXPECT_EQ(test, -ENOENT, erase(mm, BASE, END));
+	KUNIT_EXPECT_EQ(test, 0, insert(mm, BASE, END));
+}
+
+static void munmap_drops_whole(struct kunit *test)
+{
+	const struct {
+		unsigned long	start;
+		unsigned long	end;
+		bool		dropped;
+	} cases[] = {
+		{ BASE, BASE + 1, true },
+		{ END - 1, END, true },
+		{ BASE + 0x800, BASE + 0x801, true },
+		{ BASE - 0x1000, BASE + 1, true },
+		{ END - 1, END + 0x1000, true },
+		{ 0, TASK_SIZE_MAX, true },
+		{ BASE - 0x1000, BASE, false },
+		{ END, END + 0x1000, false },
+	};
+	struct mm_struct *mm = new_mm(test);
+	unsigned int i;
+
+	unmap(mm, BASE, END);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+		unmap(mm, cases[i].start, cases[i].end);
+		KUNIT_EXPECT_EQ_MSG(test, is_empty(mm), cases[i].dropped,
+				    "[%lx, %lx)", cases[i].start, cases[i].end);
+		unmap(mm, BASE, END);
+	}
+
+	/* Several at once, and the neighbours stay. */
+	for (i = 0; i < 5; i++)
+		KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE + i * 0x1000,
+						BASE + (i + 1) * 0x1000));
+	unmap(mm, BASE + 0x1fff, BASE + 0x3001);
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_EQ(test, covers(mm, BASE + i * 0x1000),
+				i == 0 || i == 4);
+}
+
+static void fork_shares(struct kunit *test)
+{
+	struct mm_struct *parent = new_mm(test), *child, *other;
+
+	child = fork_mm(test, parent);
+	KUNIT_EXPECT_TRUE(test, is_empty(child));
+
+	KUNIT_ASSERT_EQ(test, 0, insert(parent, BASE, END));
+	child = fork_mm(test, parent);
+	other = fork_mm(test, child);
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(parent->codectl),
+			    rcu_access_pointer(child->codectl));
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(parent->codectl),
+			    rcu_access_pointer(other->codectl));
+
+	/* What changes nothing needs no copy. */
+	KUNIT_EXPECT_EQ(test, -EEXIST, insert(child, BASE, END));
+	KUNIT_EXPECT_EQ(test, -ENOENT, erase(child, BASE, END + 1));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_max(child, END, END + 1, 1));
+	unmap(child, END, END + 1);
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(parent->codectl),
+			    rcu_access_pointer(child->codectl));
+}
+
+static void fork_copies_at_change(struct kunit *test)
+{
+	struct mm_struct *parent = new_mm(test), *child, *other;
+
+	KUNIT_ASSERT_EQ(test, 0, insert(parent, BASE, END));
+	child = fork_mm(test, parent);
+	other = fork_mm(test, parent);
+
+	KUNIT_EXPECT_EQ(test, 0, erase(child, BASE, END));
+	KUNIT_EXPECT_TRUE(test, is_empty(child));
+	KUNIT_EXPECT_TRUE(test, covers(parent, BASE));
+	KUNIT_EXPECT_TRUE(test, covers(other, BASE));
+
+	KUNIT_EXPECT_EQ(test, 0, insert(parent, END, END + 1));
+	KUNIT_EXPECT_TRUE(test, covers(parent, BASE));
+	KUNIT_EXPECT_TRUE(test, covers(parent, END));
+	KUNIT_EXPECT_FALSE(test, covers(other, END));
+	KUNIT_EXPECT_FALSE(test, covers(child, END));
+
+	child = fork_mm(test, parent);
+	unmap(parent, BASE, BASE + 1);
+	KUNIT_EXPECT_FALSE(test, covers(parent, BASE));
+	KUNIT_EXPECT_TRUE(test, covers(child, BASE));
+	KUNIT_EXPECT_TRUE(test, covers(other, BASE));
+
+	/* The limit counts what the copy has. */
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_max(child, END + 1, END + 2, 2));
+	KUNIT_EXPECT_EQ(test, 0, insert_max(child, END + 1, END + 2, 3));
+}
+
+static void parent_goes_first(struct kunit *test)
+{
+	struct mm_struct *parent = new_mm(test), *child;
+	struct codectl_lookup lookup;
+
+	KUNIT_ASSERT_EQ(test, 0, insert(parent, BASE, END));
+	child = fork_mm(test, parent);
+	exit_mm(test, parent);
+
+	KUNIT_ASSERT_TRUE(test, codectl_find(child, BASE, &lookup));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(child, &lookup));
+	KUNIT_EXPECT_EQ(test, 0, insert(child, END, END + 1));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(child, &lookup));
+	unmap(child, END, END + 1);
+	KUNIT_EXPECT_EQ(test, 0, erase(child, BASE, END));
+	KUNIT_EXPECT_TRUE(test, is_empty(child));
+}
+
+static void generations(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test), *child;
+	struct codectl_lookup lookup, again;
+
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+	KUNIT_ASSERT_TRUE(test, codectl_find(mm, BASE, &lookup));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
+
+	/* Changes elsewhere do not matter. */
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, END, END + 1));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
+	KUNIT_ASSERT_EQ(test, 0, erase(mm, END, END + 1));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
+
+	/* Nor do those of a child, nor the copy that they lead to. */
+	child = fork_mm(test, mm);
+	KUNIT_ASSERT_EQ(test, 0, erase(child, BASE, END));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
+	KUNIT_EXPECT_FALSE(test, codectl_valid(child, &lookup));
+	child = fork_mm(test, mm);
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, END, END + 1));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(child, &lookup));
+
+	/* Gone, and then there is another at the same range. */
+	KUNIT_ASSERT_EQ(test, 0, erase(mm, BASE, END));
+	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &lookup));
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &lookup));
+	KUNIT_ASSERT_TRUE(test, codectl_find(mm, BASE, &again));
+	KUNIT_EXPECT_GT(test, again.gen, lookup.gen);
+	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &again));
+
+	/* The whole registry gone and made anew */
+	unmap(mm, 0, TASK_SIZE_MAX);
+	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &again));
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &again));
+}
+
+#define MANY		1201	/* prime to the step */
+#define MANY_STEP	709
+
+static unsigned long nth(unsigned int i)
+{
+	return BASE + (unsigned long)i * 0x1000;
+}
+
+static void many(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test), *child;
+	struct codectl_lookup lookup;
+	unsigned int i, n;
+
+	for (i = 0, n = 0; i < MANY; i++, n = (n + MANY_STEP) % MANY)
+		KUNIT_ASSERT_EQ(test, 0, insert_max(mm, nth(n), nth(n + 1), MANY));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_max(mm, 0, 1, MANY));
+	for (i = 0; i < MANY; i++) {
+		KUNIT_ASSERT_TRUE(test, codectl_find(mm, nth(i) + 0xfff, &lookup));
+		KUNIT_ASSERT_EQ(test, lookup.text_start, nth(i));
+		KUNIT_ASSERT_EQ(test, -EEXIST, insert(mm, nth(i), nth(i) + 1));
+	}
+
+	child = fork_mm(test, mm);
+	for (i = 0; i < MANY; i += 2)
+		KUNIT_ASSERT_EQ(test, 0, erase(mm, nth(i), nth(i + 1)));
+	unmap(mm, nth(300) + 1, nth(900));
+	for (i = 0; i < MANY; i++) {
+		KUNIT_ASSERT_EQ(test, covers(mm, nth(i)),
+				(i & 1) && (i < 300 || i >= 900));
+		KUNIT_ASSERT_TRUE(test, covers(child, nth(i)));
+	}
+	unmap(mm, 0, TASK_SIZE_MAX);
+	KUNIT_EXPECT_TRUE(test, is_empty(mm));
+}
+
+/* Finds either range, and never anything in between. */
+static int look_up(void *data)
+{
+	struct mm_struct *mm = data;
+	struct codectl_lookup lookup;
+	u64 gen = 0;
+	int bad = 0;
+
+	while (!kthread_should_stop()) {
+		if (codectl_find(mm, BASE, &lookup)) {
+			bad += lookup.text_start != BASE || lookup.gen < gen ||
+			       (lookup.text_end != END &&
+				lookup.text_end != END + 0x1000);
+			gen = lookup.gen;
+			codectl_valid(mm, &lookup);
+		}
+		cond_resched();
+	}
+
+	return bad;
+}
+
+static void lookups_while_it_changes(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+	struct task_struct *task;
+	unsigned int i, bad = 0;
+
+	task = kthread_run(look_up, mm, "codectl-lookup");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (i = 0; i < 400; i++) {
+		unsigned long end = i & 1 ? END : END + 0x1000;
+
+		bad += !!insert(mm, BASE, end);
+		if (i & 2)
+			unmap(mm, end - 1, end);
+		else
+			bad += !!erase(mm, BASE, end);
+		cond_resched();
+	}
+	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
+	KUNIT_EXPECT_EQ(test, bad, 0);
+	KUNIT_EXPECT_TRUE(test, is_empty(mm));
+}
+
+static struct kunit_case registry_test_cases[] = {
+	KUNIT_CASE(overlaps),
+	KUNIT_CASE(half_open_ranges),
+	KUNIT_CASE(limit),
+	KUNIT_CASE(erase_is_exact),
+	KUNIT_CASE(munmap_drops_whole),
+	KUNIT_CASE(fork_shares),
+	KUNIT_CASE(fork_copies_at_change),
+	KUNIT_CASE(parent_goes_first),
+	KUNIT_CASE(generations),
+	KUNIT_CASE(many),
+	KUNIT_CASE(lookups_while_it_changes),
+	{}
+};
+
+static struct kunit_suite registry_test_suite = {
+	.name = "codectl_registry",
+	.test_cases = registry_test_cases,
+};
+
+kunit_test_suite(registry_test_suite);
