@@ -121,7 +121,7 @@ static int unwind_user_apply(struct unwind_user_state *state,
 	ret = unwind_user_loc(state, &rule->ra, cfa, &ra);
 	if (ret)
 		return ret;
-	if (!ra || ra >= TASK_SIZE_MAX)
+	if (!ra || !access_ok((void __user *)ra, 1))
 		return -EINVAL;
 
 	if (rule->fp.kind != UNWIND_LOC_SAME) {
