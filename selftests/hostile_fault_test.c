@@ -142,6 +142,58 @@ TEST_F(fault, return_address_in_a_protected_page)
 }
 
 /*
+ * Above the stub's frame, where the ucontext is to be, every other word is
+ * @value: rip and cs; and every other, for rsp, the same but aligned.
+ */
+static noinline uint64_t call_below(const struct stub *stub, uint64_t value)
+{
+	void (*run)(void (*)(void), uint64_t *, uint64_t, long) =
+		(void *)stub->text;
+	volatile uint64_t fill[64];
+	uint64_t ra;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fill); i++)
+		fill[i] = addr_of((void *)&fill[i]) % 16 ? value : value & -16;
+	run(NULL, &ra, value, MARKER_NR);
+	return fill[0] | fill[1];
+}
+
+/* The low half of a word is as good as a code segment. */
+TEST_F(fault, invented_signal_frame)
+{
+	const uint64_t user = 0x700000000000, cs64 = 0x33, cs32 = 0x23;
+	const struct {
+		uint64_t value;
+		unsigned int nr;
+	} frames[] = {
+		{ user | cs64, 2 },	/* there is no code to go on with */
+		{ user | cs32, 1 },
+		{ KERNEL_ADDR | cs64, 1 },
+		{ KERNEL_ADDR | cs32, 1 },
+		{ KERNEL_ADDR, 1 },
+		{ 0, 1 },
+		{ -1UL, 1 },
+	};
+	struct fde_spec fde = stub_fde(&self->stub);
+
+	fde.info |= FDE_SIGNAL;
+	stub_table_of(&self->stub, &fde);
+	ASSERT_EQ(0, stub_register(&self->stub));
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		uint64_t value = frames[i].value;
+
+		ASSERT_EQ(value, call_below(&self->stub, value));
+		ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+		EXPECT_EQ(frames[i].nr, self->stack.nr) {
+			TH_LOG("rip and cs are %lx", value);
+		}
+		if (frames[i].nr == 2)
+			EXPECT_EQ(value, self->stack.ip[1]);
+		EXPECT_FALSE(has_kernel_address(&self->stack));
+	}
+}
+
+/*
  * A victim that is going to wait in its walk for a page, and a thread of its
  * own that shows that others are not waiting with it.
  */
