@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Compares the SFrame decoder of the kernel with libsframe, at both sides of
+ * each boundary between rules of the given ELF files and at random addresses.
+ *
+ * Both are given the section in the same block of memory; addresses here are
+ * relative to its start.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/uaccess.h>
+
+#include "section.h"
+#include "sframe.h"
+#include "sframe_lib.h"
+
+#define RANDOM_TRIES	100000
+#define MAX_SHOWN	20
+
+struct user_arena user_arena;
+
+struct object {
+	const char *path;
+	struct lib_section *lib;
+	struct sframe_section sec;
+	u64 tried;
+	u64 covered;
+	u64 wrong;
+};
+
+static bool same_loc(const struct unwind_loc *a, const struct unwind_loc *b)
+{
+	return a->kind == b->kind && (a->kind == UNWIND_LOC_SAME ||
+	       (a->base == b->base && a->off == b->off));
+}
+
+static bool same_rule(const struct unwind_rule *a, const struct unwind_rule *b)
+{
+	return a->start == b->start && a->size == b->size &&
+	       a->flags == b->flags &&
+	       (a->flags || (same_loc(&a->cfa, &b->cfa) &&
+			     same_loc(&a->ra, &b->ra) && same_loc(&a->fp, &b->fp)));
+}
+
+static void show(const char *who, int ret, const struct unwind_rule *rule)
+{
+	const struct unwind_loc *loc[] = { &rule->cfa, &rule->ra, &rule->fp };
+	unsigned int i;
+
+	printf("#   %s: %d", who, ret);
+	if (!ret) {
+		printf(" [%#lx, +%#x) flags %u", rule->start, rule->size,
+		       rule->flags);
+		for (i = 0; i < 3; i++)
+			printf(" %u:%u%+d", loc[i]->kind, loc[i]->base,
+			       loc[i]->off);
+	}
+	printf("\n");
+}
+
+static void compare(struct object *obj, s64 pc)
+{
+	struct unwind_rule ours = {}, theirs = {};
+	int ret, lib_ret;
+
+	ret = sframe_find(&obj->sec, obj->sec.start + pc, &ours);
+	lib_ret = lib_find(obj->lib, pc, &theirs);
+	theirs.start += obj->sec.start;
+
+	obj->tried++;
+	obj->covered += !ret;
+	if (ret == lib_ret && (ret || same_rule(&ours, &theirs)))
+		return;
+	if (obj->wrong++ < MAX_SHOWN) {
+		printf("# %s: section %+lld\n", obj->path, (long long)pc);
+		show("kernel", ret, &ours);
+		show("libsframe", lib_ret, &theirs);
+	}
+}
+
+static void compare_fde(struct object *obj, u32 i)
+{
+	struct lib_fde fde = lib_fde(obj->lib, i);
+	u64 block = fde.rep_size ?: fde.size, at;
+	u32 start;
+	int j;
+
+	compare(obj, fde.start - 1);
+	compare(obj, fde.start);
+	compare(obj, fde.start + fde.size - 1);
+	compare(obj, fde.start + fde.size);
+	for (at = 0; block && at < fde.size; at += block) {
+		for (j = 0; lib_fre_start(obj->lib, i, j, &start); j++) {
+			compare(obj, fde.start + at + start - 1);
+			compare(obj, fde.start + at + start);
+		}
+	}
+}
+
+/* xorshift64, the same numbers in each run */
+static u64 next_random(void)
+{
+	static u64 x = 88172645463325252;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+
+	return x;
+}
+
+static void compare_all(struct object *obj, u32 nr)
+{
+	s64 low = lib_fde(obj->lib, 0).start;
+	s64 high = lib_fde(obj->lib, nr - 1).start +
+		       lib_fde(obj->lib, nr - 1).size;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		compare_fde(obj, i);
+	for (i = 0; i < RANDOM_TRIES; i++)
+		compare(obj, low + (s64)(next_random() % (high - low)));
+	compare(obj, INT64_MIN / 2);
+	compare(obj, INT64_MAX / 2);
+}
+
+static bool check_file(const char *path)
+{
+	struct object obj = { .path = path };
+	size_t size = 0;
+	char *data = section_read(path, &size);
+	u32 nr = 0;
+	int ret;
+
+	if (!data) {
+		printf("# %s: no SFrame section\n", path);
+		return false;
+	}
+	user_arena.start = (unsigned long)data;
+	user_arena.end = user_arena.start + size;
+	user_arena.fault = user_arena.end;
+	obj.sec.start = user_arena.start;
+	obj.sec.end = user_arena.end;
+
+	ret = sframe_read_header(&obj.sec);
+	obj.lib = lib_open(data, size, &nr);
+	if (ret || !obj.lib || !nr || nr != obj.sec.num_fdes) {
+		printf("# %s: kernel %d, %u FDEs; libsframe %s, %u FDEs\n", path,
+		       ret, obj.sec.num_fdes, obj.lib ? "opens it" : "fails", nr);
+		return false;
+	}
+	compare_all(&obj, nr);
+	printf("# %s: %u FDEs, %llu addresses, %llu with a rule, %llu differ\n",
+	       path, nr, (unsigned long long)obj.tried,
+	       (unsigned long long)obj.covered, (unsigned long long)obj.wrong);
+	lib_close(obj.lib);
+	free(data);
+
+	return !obj.wrong && obj.covered;
+}
+
+int main(int argc, char **argv)
+{
+	int i, failed = 0;
+
+	printf("TAP version 13\n1..%d\n", argc - 1);
+	for (i = 1; i < argc; i++) {
+		bool ok = check_file(argv[i]);
+
+		failed += !ok;
+		printf("%sok %d - decoder and libsframe agree on %s\n",
+		       ok ? "" : "not ", i, strrchr(argv[i], '/') ?
+		       strrchr(argv[i], '/') + 1 : argv[i]);
+	}
+
+	return failed || argc < 2;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libFuzzer target for the SFrame decoder of the kernel
+ *
+ * The input is a choice of addresses, 16 bytes, and a section.  The section is
+ * the whole arena, in a block of its own: a load outside of it ends the run, by
+ * the check in linux/uaccess.h or by AddressSanitizer.
+ */
+#include <linux/errno.h>
+#include <linux/uaccess.h>
+
+#include "sframe.h"
+
+#define MAX_TRIED 16
+
+struct user_arena user_arena;
+
+struct choice {
+	u64 ip;
+	u32 delta;
+	u16 fault;
+	u16 fde;
+};
+
+static void require(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void check_loc(const struct unwind_loc *loc, bool may_be_same,
+		      bool may_be_cfa)
+{
+	if (loc->kind == UNWIND_LOC_SAME) {
+		require(may_be_same);
+		return;
+	}
+	require(loc->kind == UNWIND_LOC_VAL || loc->kind == UNWIND_LOC_MEM);
+	require(loc->base < SFRAME_AMD64_NR_REGS ||
+		(may_be_cfa && loc->base == UNWIND_BASE_CFA));
+}
+
+static void try_ip(const struct sframe_section *sec, unsigned long ip)
+{
+	struct unwind_rule rule;
+	int ret = sframe_find(sec, ip, &rule);
+
+	require(user_arena.window_start == user_arena.window_end);
+	if (ret) {
+		require(ret == -ENOENT || ret == -EINVAL || ret == -EOPNOTSUPP ||
+			(ret == -EFAULT && user_arena.fault < user_arena.end));
+		return;
+	}
+
+	require(ip - rule.start < rule.size);
+	if (rule.flags) {
+		require(rule.flags == UNWIND_RULE_OUTERMOST ||
+			rule.flags == UNWIND_RULE_SIGNAL);
+		return;
+	}
+	check_loc(&rule.cfa, false, false);
+	check_loc(&rule.ra, false, true);
+	check_loc(&rule.fp, true, true);
+}
+
+/* Addresses that an FDE is likely to cover, where random ones seldom are. */
+static void try_fdes(const struct sframe_section *sec,
+		     const struct choice *choice)
+{
+	struct sframe_fde_idx idx;
+	unsigned long at, start;
+	u32 i;
+
+	for (i = 0; i < sec->num_fdes && i < MAX_TRIED; i++) {
+		at = sec->fdes + ((choice->fde + i) % (u64)sec->num_fdes) *
+				 sizeof(idx);
+		memcpy(&idx, (void *)at, sizeof(idx));
+		start = (sec->pcrel ? at : sec->start) + idx.func_start_offset;
+		try_ip(sec, start - 1);
+		try_ip(sec, start);
+		try_ip(sec, start + idx.func_size - 1);
+		try_ip(sec, start + idx.func_size);
+		if (idx.func_size)
+			try_ip(sec, start + choice->delta % idx.func_size);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct sframe_section sec = {};
+	struct choice choice;
+	char *mem;
+
+	if (size < sizeof(choice))
+		return 0;
+	memcpy(&choice, data, sizeof(choice));
+	size -= sizeof(choice);
+
+	mem = malloc(size ?: 1);
+	require(mem);
+	memcpy(mem, data + sizeof(choice), size);
+	sec.start = (unsigned long)mem;
+	sec.end = sec.start + size;
+	user_arena.start = sec.start;
+	user_arena.end = sec.end;
+	user_arena.fault = sec.end;
+
+	if (!sframe_read_header(&sec)) {
+		if (choice.fault < size)
+			user_arena.fault = sec.start + choice.fault;
+		try_ip(&sec, choice.ip);
+		try_ip(&sec, sec.start + choice.ip);
+		try_fdes(&sec, &choice);
+	}
+	free(mem);
+
+	return 0;
+}
