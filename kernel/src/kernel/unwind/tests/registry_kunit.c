@@ -442,7 +442,7 @@ static struct kunit_case registry_test_cases[] = {
 	KUNIT_CASE(fork_copies_at_change),
 	KUNIT_CASE(parent_goes_first),
 	KUNIT_CASE(generations),
-	KUNIT_CASE(many),
+	KUNIT_CASE_SLOW(many),
 	KUNIT_CASE(lookups_while_it_changes),
 	{}
 };
