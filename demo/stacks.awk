@@ -23,6 +23,10 @@ function finish(	last, i, sym, main, complete, stack)
 	last = syms[nr]
 	complete = last in outermost
 	facts["user-stacks"]++
+	# The events of a task are closed before the last walk, at its exit: no
+	# chain follows, and perf prints the cookie as if it were an address.
+	if (kernel && nr == 1 && last == "[unknown]")
+		ends["no-chain (at exit)"]++
 	facts["user-stacks-complete"] += complete
 	if (!kernel) {
 		facts["user-mode"]++
