@@ -26,7 +26,7 @@ function finish(	last, i, sym, main, complete, stack)
 	# The events of a task are closed before the last walk, at its exit: no
 	# chain follows, and perf prints the cookie as if it were an address.
 	if (kernel && nr == 1 && last == "[unknown]")
-		ends["no-chain (at exit)"]++
+		ends["no-chain (at-exit)"]++
 	facts["user-stacks-complete"] += complete
 	if (!kernel) {
 		facts["user-mode"]++
