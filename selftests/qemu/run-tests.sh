@@ -18,6 +18,10 @@ for path in "$tests"/selftests/*_test "$tests"/selftests/*_test.sh \
 	    "$tests/glibc-tests/run-tests.sh" /sys/kernel/debug/kunit/*codectl* \
 	    /sys/kernel/debug/kunit/*sframe*; do
 	[ -e "$path" ] || continue
+	# Faults can be injected on the debug kernel only.
+	case $path in
+	*/fault_test) [ -d /sys/kernel/debug/failslab ] || continue ;;
+	esac
 	case $path in
 	*/glibc-tests/*) name=glibc ;;
 	/sys/*) name=kunit-${path##*/} ;;

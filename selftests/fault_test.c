@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every allocation and every user copy of a call is made to fail, one at a time
+ * (/proc/self/fail-nth): the call reports it and has changed nothing.  For
+ * kernels with failslab and fail_usercopy.
+ */
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <sys/wait.h>
+
+#include "codectl_test.h"
+#include "kselftest_harness.h"
+
+#define FAILSLAB "/sys/kernel/debug/failslab/"
+#define FAIL_USERCOPY "/sys/kernel/debug/fail_usercopy/"
+
+static int write_file(const char *name, const char *text)
+{
+	int fd = open(name, O_WRONLY);
+	ssize_t ret;
+
+	if (fd < 0)
+		return -1;
+	ret = write(fd, text, strlen(text));
+	close(fd);
+
+	return ret < 0 ? -1 : 0;
+}
+
+FIXTURE(fault)
+{
+	uint8_t *mem;
+	uint64_t start;
+	uint64_t end;
+	int fd;
+};
+
+FIXTURE_SETUP(fault)
+{
+	REQUIRE_CODECTL();
+	/* Allocations that may sleep are left alone by default. */
+	ASSERT_EQ(0, write_file(FAILSLAB "ignore-gfp-wait", "N"));
+	ASSERT_EQ(0, write_file(FAILSLAB "verbose", "0"));
+	ASSERT_EQ(0, write_file(FAIL_USERCOPY "verbose", "0"));
+	self->fd = open("/proc/thread-self/fail-nth", O_RDWR);
+	ASSERT_LE(0, self->fd);
+	self->mem = map_pages(4, PROT_READ | PROT_WRITE | PROT_EXEC);
+	ASSERT_NE(NULL, self->mem);
+	self->start = addr_of(self->mem);
+	self->end = self->start + PAGE;
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+	munmap(self->mem, 4 * PAGE);
+	close(self->fd);
+}
+
+static void arm(int fd, unsigned int nth)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", nth);
+	pwrite(fd, text, strlen(text), 0);
+}
+
+/* Whether the fault was used up; none is armed afterwards. */
+static bool disarm(int fd)
+{
+	char text[16] = "";
+
+	pread(fd, text, sizeof(text) - 1, 0);
+	arm(fd, 0);
+
+	return atoi(text) == 0;
+}
+
+static int register_claim(uint64_t start, uint64_t end)
+{
+	static const char name[] = "/a/path/that/nobody/can/check";
+	struct code_elf_info info = {
+		.elf_start = start,
+		.elf_end = end,
+		.text_start = start,
+		.text_end = end,
+		.pathname = addr_of(name),
+		.build_id = addr_of(name),
+		.build_id_len = 20,
+		.debug_link_pathname = addr_of(name),
+	};
+
+	return register_elf(&info);
+}
+
+TEST_F(fault, register)
+{
+	unsigned int nth, nomem = 0, fault = 0;
+	int ret;
+
+	for (nth = 1; nth < 100; nth++) {
+		arm(self->fd, nth);
+		ret = register_claim(self->start, self->end);
+		if (!disarm(self->fd))
+			break;
+		/* A failure need not be one of the call: caches refill themselves. */
+		if (!ret) {
+			ASSERT_EQ(0, unregister_text(self->start, self->end));
+			continue;
+		}
+		ASSERT_TRUE(ret == -ENOMEM || ret == -EFAULT);
+		nomem += ret == -ENOMEM;
+		fault += ret == -EFAULT;
+		ASSERT_EQ(-ENOENT, unregister_text(self->start, self->end));
+	}
+	EXPECT_LT(nth, 100);
+	EXPECT_EQ(0, ret);
+	EXPECT_EQ(0, unregister_text(self->start, self->end));
+	TH_LOG("%u calls, %u without memory, %u without access", nth, nomem, fault);
+	EXPECT_LT(2, nomem);
+	EXPECT_LT(2, fault);
+}
+
+TEST_F(fault, unregister)
+{
+	unsigned int nth;
+	int ret;
+
+	for (nth = 1; nth < 100; nth++) {
+		ASSERT_EQ(0, register_claim(self->start, self->end));
+		arm(self->fd, nth);
+		ret = unregister_text(self->start, self->end);
+		if (!disarm(self->fd))
+			break;
+		if (!ret)
+			continue;
+		ASSERT_TRUE(ret == -ENOMEM || ret == -EFAULT);
+		ASSERT_EQ(0, unregister_text(self->start, self->end));
+	}
+	EXPECT_LT(nth, 100);
+	EXPECT_EQ(0, ret);
+}
+
+/* The child shares the registry, so that its first change copies it. */
+static int change_shared(int nth)
+{
+	int fd = open("/proc/thread-self/fail-nth", O_RDWR);
+	uint64_t start = addr_of(map_pages(1, PROT_READ | PROT_EXEC));
+	bool used;
+	int ret;
+
+	arm(fd, nth);
+	ret = register_claim(start, start + PAGE);
+	used = disarm(fd);
+	if (ret && ret != -ENOMEM && ret != -EFAULT)
+		return 2;
+	if (unregister_text(start, start + PAGE) != (ret ? -ENOENT : 0))
+		return 3;
+
+	return used ? 1 : 0;
+}
+
+TEST_F(fault, change_of_a_shared_registry)
+{
+	unsigned int nth;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, register_claim(self->start, self->end));
+	for (nth = 1; nth < 100; nth++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			status = change_shared(nth);
+			if (register_claim(self->start, self->end) != -EEXIST)
+				status = 4;
+			_exit(status);
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_TRUE(WIFEXITED(status));
+		ASSERT_GE(1, WEXITSTATUS(status));
+		if (!WEXITSTATUS(status))
+			break;
+	}
+	EXPECT_LT(nth, 100);
+	EXPECT_EQ(0, unregister_text(self->start, self->end));
+}
+
+/* An unmapping that succeeds has dropped the text, whatever failed in it. */
+TEST_F(fault, munmap)
+{
+	unsigned int nth;
+	int ret;
+
+	for (nth = 1; nth < 100; nth++) {
+		uint8_t *text = map_pages(3, PROT_READ | PROT_EXEC);
+
+		ASSERT_EQ(0, register_claim(addr_of(text), addr_of(text) + 3 * PAGE));
+		arm(self->fd, nth);
+		ret = munmap(text + PAGE, PAGE);
+		if (!disarm(self->fd))
+			nth = 100;
+		EXPECT_EQ(ret ? -EEXIST : 0, register_claim(addr_of(text), addr_of(text) + PAGE));
+		munmap(text, 3 * PAGE);
+	}
+	EXPECT_EQ(0, ret);
+}
+
+TEST_F(fault, fork)
+{
+	unsigned int nth, failed = 0;
+	bool used = true;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, register_claim(self->start, self->end));
+	for (nth = 1; used && nth < 1000; nth++) {
+		arm(self->fd, nth);
+		pid = fork();
+		if (!pid)
+			_exit(register_claim(self->start, self->end) != -EEXIST);
+		used = disarm(self->fd);
+		if (pid < 0) {
+			failed++;
+			ASSERT_EQ(-EEXIST, register_claim(self->start, self->end));
+			continue;
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	EXPECT_FALSE(used);
+	EXPECT_LT(0, failed);
+	EXPECT_EQ(0, unregister_text(self->start, self->end));
+}
+
+TEST_HARNESS_MAIN
