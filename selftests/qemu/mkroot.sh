@@ -131,16 +131,17 @@ add_trees()
 	done
 }
 
-# A library that lies in a tree is found there by the program's own means.
+# A library that lies in a tree is found there by the program's own means, and
+# some tests are about one that is missing.
 add_tree_libraries()
 {
-	local lib
+	local lib path
 
 	for lib in $(needed "$1"); do
 		[ ! -e "$root/usr/lib64/$lib" ] || continue
 		[ -z "$(find "$root/usr/lib/codectl" -name "$lib" -print -quit)" ] || continue
 		path=$(ldconfig_path "$lib")
-		[ -n "$path" ] || die "$1 needs $lib, which this machine does not have"
+		[ -n "$path" ] || continue
 		install -m 755 "$path" "$root/usr/lib64/$lib"
 		add_libraries "$path"
 	done
