@@ -333,9 +333,7 @@ static bool codectl_exec_layout(const struct elf64_phdr *phdr,
 				unsigned int phnum, unsigned long bias,
 				struct codectl_exec *exec)
 {
-	exec->elf_start = ULONG_MAX;
-	exec->elf_end = 0;
-	exec->sframe_end = 0;
+	*exec = (struct codectl_exec) { .elf_start = ULONG_MAX };
 
 	for (; phnum; phnum--, phdr++) {
 		unsigned long start = bias + phdr->p_vaddr;
