@@ -134,7 +134,7 @@ describe_machine()
 	local args="console=ttyS0 root=/dev/vda ro init=/sbin/init panic=-1"
 
 	args+=" tsc_early_khz=$("$images/tsc-khz")" || die "no tsc-khz in $images"
-	args+=" panic_on_warn=1 log_buf_len=4M random.trust_cpu=on"
+	args+=" panic_on_warn=1 log_buf_len=4M random.trust_cpu=on printk.time=1"
 	[ "$kernel" = fast ] || args+=" rcupdate.rcu_cpu_stall_timeout=300"
 	# shellcheck disable=SC2054
 	machine=(
