@@ -66,8 +66,6 @@ static inline void codectl_dup_mmap(struct mm_struct *mm,
 static inline void codectl_munmap(struct mm_struct *mm, unsigned long start,
 				  unsigned long end) {}
 static inline void codectl_mm_exit(struct mm_struct *mm) {}
-static inline void codectl_exec_elf(const struct elf64_phdr *phdr,
-				    unsigned int phnum, unsigned long bias) {}
 
 #endif /* CONFIG_CODECTL */
 
