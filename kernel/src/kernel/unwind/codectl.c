@@ -14,6 +14,7 @@
 #include <linux/syscalls.h>
 #include <linux/sysctl.h>
 #include <linux/uaccess.h>
+#include <linux/unwind_user.h>
 
 #include "registry.h"
 #include "table.h"
@@ -304,7 +305,7 @@ static int codectl_unregister(void __user *uinfo, size_t usize)
 SYSCALL_DEFINE4(codectl, unsigned int, option, void __user *, info,
 		size_t, info_size, unsigned int, flags)
 {
-	if (!codectl_enabled())
+	if (!codectl_enabled() || !arch_unwind_user_has_tables())
 		return -ENOSYS;
 	if (flags)
 		return -EINVAL;

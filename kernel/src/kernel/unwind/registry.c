@@ -105,8 +105,8 @@ static struct codectl_registry *codectl_registry_alloc(gfp_t gfp)
 	 * tree is not told of it, and the functions below assert it instead.
 	 */
 	mt_init_flags(&reg->tree, MT_FLAGS_USE_RCU | MT_FLAGS_LOCK_EXTERN);
-	mt_on_stack(reg->tree);
 	refcount_set(&reg->ref, 1);
+	reg->gen = atomic64_inc_return(&codectl_gen);
 	INIT_RCU_WORK(&reg->free_work, codectl_registry_free);
 
 	return reg;
@@ -137,7 +137,6 @@ codectl_registry_copy(struct codectl_registry *old, gfp_t gfp)
 	mas_for_each(&mas, region, ULONG_MAX)
 		refcount_inc(&region->ref);
 	reg->nr = old->nr;
-	reg->gen = old->gen;
 
 	return reg;
 }
@@ -156,6 +155,7 @@ static struct codectl_registry *codectl_registry_own(struct mm_struct *mm,
 	struct codectl_registry *old = codectl_registry_locked(mm);
 	struct codectl_registry *reg;
 
+	/* After the release in codectl_registry_put() of whoever had a share. */
 	if (old && refcount_read(&old->ref) == 1)
 		return old;
 
@@ -327,11 +327,29 @@ void __codectl_mm_exit(struct mm_struct *mm)
 	codectl_registry_drop(mm);
 }
 
+static struct codectl_region *
+codectl_search(struct codectl_registry *reg, unsigned long ip, u64 *gen)
+{
+	MA_STATE(mas, &reg->tree, ip, ip);
+
+	/*
+	 * The generation before the search: with one from after it, a change in
+	 * between would pass unseen.  Pairs with the release of the generation
+	 * in codectl_registry_changed(), which comes after the change.
+	 */
+	*gen = smp_load_acquire(&reg->gen);
+
+	return mas_walk(&mas);
+}
+
 /**
  * codectl_find() - find the registration that covers an address
  * @mm: the address space
  * @ip: the address
  * @lookup: where a copy of the registration is stored
+ *
+ * Where the registry is replaced again and again meanwhile, the copy is one
+ * that codectl_valid() refuses.
  *
  * Context: any but NMI; the address space cannot go away.
  * Return: whether there is one.
@@ -341,28 +359,39 @@ bool codectl_find(struct mm_struct *mm, unsigned long ip,
 {
 	struct codectl_registry *reg;
 	struct codectl_region *region;
+	unsigned int tries;
+	u64 gen;
 
 	guard(rcu)();
-	reg = rcu_dereference(mm->codectl);
-	if (!reg)
-		return false;
+	for (tries = 0; tries < 4; tries++) {
+		reg = rcu_dereference(mm->codectl);
+		if (!reg)
+			return false;
 
-	/*
-	 * The generation before the search: with one from after it, a change in
-	 * between would pass unseen.  Pairs with the release of the generation
-	 * in codectl_registry_changed(), which comes after the change.
-	 */
-	lookup->registry_gen = smp_load_acquire(&reg->gen);
+		region = codectl_search(reg, ip, &gen);
 
-	MA_STATE(mas, &reg->tree, ip, ip);
-	region = mas_walk(&mas);
-	if (!region)
-		return false;
+		/*
+		 * A registry that was shared and replaced here may have become
+		 * that of the other address space alone and changed with it.
+		 * Pairs with the full barrier in the refcount_dec_and_test() by
+		 * which this one gave up its share after replacing it.
+		 */
+		smp_rmb();
+		if (rcu_access_pointer(mm->codectl) != reg)
+			continue;
+		if (!region)
+			return false;
 
-	lookup->text_start = region->text_start;
-	lookup->text_end = region->text_end;
-	lookup->gen = region->gen;
-	lookup->sframe = region->sframe;
+		lookup->text_start = region->text_start;
+		lookup->text_end = region->text_end;
+		lookup->gen = region->gen;
+		lookup->registry_gen = gen;
+		lookup->sframe = region->sframe;
+
+		return true;
+	}
+
+	*lookup = (struct codectl_lookup) {};
 
 	return true;
 }

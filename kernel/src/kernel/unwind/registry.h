@@ -2,6 +2,7 @@
 #ifndef _UNWIND_REGISTRY_H
 #define _UNWIND_REGISTRY_H
 
+#include <linux/buildid.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <uapi/linux/codectl.h>
@@ -23,7 +24,7 @@ struct mm_struct;
 struct codectl_claim {
 	u32	debug_link_crc;
 	u8	build_id_len;
-	u8	build_id[20];
+	u8	build_id[BUILD_ID_SIZE_MAX];
 	char	*pathname;
 	char	*debug_link;
 };

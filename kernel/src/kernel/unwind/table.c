@@ -17,6 +17,27 @@
 #include "table.h"
 
 /*
+ * The rule for an address in a section.  With a header that CODE_REGISTER_ELF
+ * would have refused, execve() has registered nothing: -ENOENT.
+ */
+static int codectl_section_rule(struct sframe_section *sec, unsigned long ip,
+				struct unwind_rule *rule)
+{
+	int ret;
+
+	if (sec->start == sec->end)
+		return -ENOENT;
+
+	if (!sec->fdes) {
+		ret = sframe_read_header(sec);
+		if (ret)
+			return ret == -EFAULT ? ret : -ENOENT;
+	}
+
+	return sframe_find(sec, ip, rule);
+}
+
+/*
  * The rule for an address.  -ENOENT: no table covers it.  The rule is dropped
  * if its registration went while it was read, as the memory may have become
  * something else in between.
@@ -29,12 +50,7 @@ static int codectl_find_rule(unsigned long ip, struct unwind_rule *rule)
 	int ret;
 
 	if (codectl_find(mm, ip, &lookup)) {
-		if (lookup.sframe.start == lookup.sframe.end)
-			return -ENOENT;
-
-		ret = lookup.sframe.fdes ? 0 :
-					   sframe_read_header(&lookup.sframe);
-		ret = ret ?: sframe_find(&lookup.sframe, ip, rule);
+		ret = codectl_section_rule(&lookup.sframe, ip, rule);
 
 		return codectl_valid(mm, &lookup) ? ret : -ESTALE;
 	}
@@ -42,7 +58,7 @@ static int codectl_find_rule(unsigned long ip, struct unwind_rule *rule)
 	if (!arch_unwind_user_vdso(ip, &vdso.start, &vdso.end))
 		return -ENOENT;
 
-	return sframe_read_header(&vdso) ?: sframe_find(&vdso, ip, rule);
+	return codectl_section_rule(&vdso, ip, rule);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <linux/elf.h>
 #include <linux/init.h>
 #include <linux/mm_types.h>
+#include <linux/nospec.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
@@ -117,7 +118,8 @@ static bool is_sa_restorer(unsigned long ip)
 	unsigned int i;
 
 	for (i = 0; i < _NSIG; i++) {
-		if ((unsigned long)READ_ONCE(ka[i].sa.sa_restorer) == ip)
+		if ((READ_ONCE(ka[i].sa.sa_flags) & SA_RESTORER) &&
+		    (unsigned long)READ_ONCE(ka[i].sa.sa_restorer) == ip)
 			return true;
 	}
 
@@ -211,6 +213,7 @@ int arch_unwind_user_reg(const struct unwind_user_state *state,
 	}
 	if (reg >= DWARF_NR_REGS)
 		return -EINVAL;
+	reg = array_index_nospec(reg, DWARF_NR_REGS);
 
 	if (state->topmost) {
 		*val = *(unsigned long *)((void *)task_pt_regs(current) +
