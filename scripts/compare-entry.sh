@@ -32,7 +32,20 @@ disassemble()
 {
 	"$tools/objdump" -d -r --no-show-raw-insn --no-addresses \
 		--disassemble="$3" "$1/$2" | sed -n '/^<.*>:$/,$p' |
-		sed -e 's/[[:space:]]*#.*//' -e '/^Disassembly of section/d' -e '/^$/d'
+		sed -e 's/[[:space:]]*#.*//' -e '/^Disassembly of section/d' -e '/^$/d' |
+		syscall_count "$1"
+}
+
+# One system call more makes the bound of the table, and nothing else, differ.
+syscall_count()
+{
+	local number
+
+	number=$(sed -n 's/^#define __NR_syscalls //p' \
+		"$1/arch/x86/include/generated/uapi/asm/unistd_64.h")
+	[ -n "$number" ] || return 1
+	sed -e "s/cmp    \$$(printf '%#x' "$number"),/cmp    \$NR_syscalls,/" \
+	    -e "s/cmp    \$$(printf '%#x' $((number - 1))),/cmp    \$NR_syscalls-1,/"
 }
 
 compare()
