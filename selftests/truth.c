@@ -159,6 +159,15 @@ bool in_static_plt(uint64_t ip)
 	return ip >= start && ip < end;
 }
 
+bool in_plt_got(uint64_t ip)
+{
+	/* jmp *RELATIVE(%rip); xchg %ax, %ax */
+	const uint8_t *insn = (const uint8_t *)ip;
+
+	return insn[0] == 0xff && insn[1] == 0x25 &&
+	       insn[6] == 0x66 && insn[7] == 0x90;
+}
+
 bool has_kernel_address(const struct stack *stack)
 {
 	for (unsigned int i = 0; i < stack->nr; i++)

@@ -54,6 +54,11 @@ bool ends_in_start(const struct stack *stack);
  * no table at all: a walk goes on by frame pointer there, if at all.
  */
 bool in_static_plt(uint64_t ip);
+/*
+ * Whether @ip, in mapped text, is an entry of .plt.got: ld describes it as two
+ * words deep where it is one, so that the walk skips its caller.
+ */
+bool in_plt_got(uint64_t ip);
 /* Whether some address is beyond what user space can map. */
 bool has_kernel_address(const struct stack *stack);
 
