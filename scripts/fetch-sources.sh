@@ -193,6 +193,9 @@ fetch()
 		esac
 		return
 	done
+	[ -n "$(find "$build/apt" -name updated)" ] ||
+		die "$mirror cannot be reached ($(sed -n '/^Err:/{n;s/^ *//p;q}' "$build/apt/$suite/log"));" \
+		    "check the network and try again, or give a tree or tarball with --with-$name-source="
 	[ ! -s "$build/apt/failures" ] || sort -u "$build/apt/failures" >&2
 	die "no suite of $mirror has $package $say (looked in $suites);" \
 	    "check the network, or give a tree or tarball with --with-$name-source="

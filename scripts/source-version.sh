@@ -17,7 +17,7 @@ die()
 top_file()
 {
 	if [ -d "$source" ]; then
-		cat "$source/$1"
+		cat "$source/$1" 2>/dev/null
 	else
 		tar -x -O --occurrence=1 --wildcards --no-wildcards-match-slash \
 			-f "$source" "*/$1" 2>/dev/null
