@@ -20,4 +20,5 @@ job() {
 	"$here/stackdump" -F 1000 -o "$out/$name.dump" -- "$@" > "$out/$name.log"
 }
 
+# shellcheck source=/dev/null
 . "$here/jobs.sh"

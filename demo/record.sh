@@ -23,4 +23,5 @@ job() {
 		-o "$out/$name.data" -- "$@" > "$out/$name.log"
 }
 
+# shellcheck source=/dev/null
 . "$here/jobs.sh"
