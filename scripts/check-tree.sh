@@ -53,6 +53,14 @@ missing=$(cd "$top" && files | grep -v -E '^LICENSES/|\.patch$|/cases/|ChangeLog
 [ -z "$missing" ]
 result $? "each file names its licence${missing:+: $(xargs <<< "$missing") does not}"
 
+# The kernel's table says it; everybody else repeats it.
+numbers=$(cd "$top" && sed -n \
+	-e 's/^+\([0-9]*\)\t64\tcodectl.*/\1/p' \
+	-e 's/^+\?#define __NR_codectl[[:space:]]*\([0-9]*\)/\1/p' \
+	kernel/patches/*.patch glibc-patches/*.patch selftests/*.h demo/*.c)
+[ "$(wc -w <<< "$numbers")" -ge 5 ] && [ "$(sort -u <<< "$numbers" | wc -l)" = 1 ]
+result $? "all copies of the system call's number are the same: $(xargs <<< "$numbers")"
+
 scripts=$(cd "$top" && files | while read -r file; do
 	head -c 20 "$file" | head -n 1 | grep -q -a -E '^#!/bin/(ba)?sh' && echo "$file"
 done)
