@@ -4,11 +4,13 @@
 # usage: compare-entry.sh STOCK-OBJDIR PATCHED-OBJDIR BINUTILS
 #
 # Compares, instruction by instruction, the functions on the way from and to user
-# space in two builds of the kernel with the same configuration. Prints TAP.
+# space in two builds of the kernel with the same configuration, and looks at the
+# cost of the hooks in mm. Prints TAP.
 
 set -u -o pipefail
 
 stock=$1 patched=$2 tools=$3
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 count=0 failed=0
@@ -82,11 +84,22 @@ check_comparison()
 	result $? "the disassembly holds calls"
 }
 
+# With nothing registered a hook is one load and one branch.
+hook()
+{
+	"$tools/objdump" -d -r --no-show-raw-insn --disassemble="$2" \
+		"$patched/$1" | awk -v callee="$3" -f "$here/hook-cost.awk"
+	result $? "the hook in $2 costs a load and a branch"
+}
+
 check_comparison
 compare arch/x86/entry/syscall_64.o do_syscall_64
 # Linux 7.3 has irqentry_exit_to_user_mode() inline in irqentry_exit().
 for function in irqentry_enter irqentry_exit exit_to_user_mode_loop; do
 	compare kernel/entry/common.o "$function"
 done
+hook mm/vma.o munmap_aligned __codectl_munmap
+hook mm/mmap.o dup_mmap __codectl_dup_mmap
+hook kernel/fork.o __mmput __codectl_mm_exit
 echo "1..$count"
 [ $failed -eq 0 ]
