@@ -8,6 +8,12 @@
 
 #define EFLAGS_TF 0x100
 
+/*
+ * The vDSO reads the time again when a tick came in between, which on a slow
+ * machine is at every step.
+ */
+#define STEP_MAX 4000
+
 struct step_result step_result;
 volatile int step_stop;
 
@@ -45,7 +51,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	ucontext_t *uc = context;
 	uint64_t ip;
 
-	if (step_stop) {
+	if (step_stop || step_result.steps >= STEP_MAX) {
 		uc->uc_mcontext.gregs[REG_EFL] &= ~EFLAGS_TF;
 		return;
 	}
