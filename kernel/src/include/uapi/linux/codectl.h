@@ -37,12 +37,15 @@
  * @CODE_UNREGISTER: drop one registration, &struct code_unregister_info
  * @CODE_REGISTER_ELF: register one executable segment of an object,
  *	&struct code_elf_info
+ * @CODE_REGISTER_JIT: register a range that code is compiled into,
+ *	&struct code_jit_info
  *
  * Values not listed here are not part of the ABI.
  */
 enum code_opt {
 	CODE_UNREGISTER		= 0,
 	CODE_REGISTER_ELF	= 1,
+	CODE_REGISTER_JIT	= 2,
 };
 
 /*
@@ -108,6 +111,147 @@ struct code_elf_info {
 enum code_unwind_format {
 	CODE_UNWIND_FORMAT_SFRAME	= 0,
 };
+
+/**
+ * enum code_jit_flags - @jit_flags of &struct code_jit_info
+ * @CODE_JIT_DEFAULT_RULE: the rule in &struct code_jit_info covers every
+ *	address of the text that no row covers
+ * @CODE_JIT_DESCENDING: rows are appended in decreasing order of address,
+ *	those of one function too
+ * @CODE_JIT_CALLSITE: rules are exact at call sites only; where a topmost
+ *	frame was interrupted elsewhere its caller may be wrong
+ *
+ * Values not listed here are not part of the ABI.
+ */
+enum code_jit_flags {
+	CODE_JIT_DEFAULT_RULE	= 1U << 0,
+	CODE_JIT_DESCENDING	= 1U << 1,
+	CODE_JIT_CALLSITE	= 1U << 2,
+};
+
+/**
+ * enum code_fre_info - @info of a row
+ * @CODE_FRE_BASE_SP: the base register of the CFA is SP; without it, FP
+ * @CODE_FRE_FP_SAVED: the caller's FP is at CFA + fp_off; without it and
+ *	without @CODE_FRE_FP_UNDEF, FP still holds it
+ * @CODE_FRE_OUTERMOST: there is no caller; the stack ends here, complete
+ * @CODE_FRE_SIGNAL: what is found at CFA + ra_off is the address of an
+ *	instruction that has yet to run, not a return address
+ * @CODE_FRE_UNKNOWN: there is no rule; the stack ends here, truncated
+ * @CODE_FRE_RA_REG: the return address is still in its register; topmost frame
+ *	only, and not on x86
+ * @CODE_FRE_FP_UNDEF: the caller's FP is lost
+ *
+ * A row with a bit that is not listed here, or with @CODE_FRE_FP_SAVED and
+ * @CODE_FRE_FP_UNDEF both, is read as %CODE_FRE_UNKNOWN.
+ */
+enum code_fre_info {
+	CODE_FRE_BASE_SP	= 1U << 0,
+	CODE_FRE_FP_SAVED	= 1U << 1,
+	CODE_FRE_OUTERMOST	= 1U << 2,
+	CODE_FRE_SIGNAL		= 1U << 3,
+	CODE_FRE_UNKNOWN	= 1U << 4,
+	CODE_FRE_RA_REG		= 1U << 5,
+	CODE_FRE_FP_UNDEF	= 1U << 6,
+};
+
+/**
+ * struct code_jit_unwind_fre - how to unwind from some bytes of code; a row
+ * @size: bytes of code that the row covers; 0: retired, covers nothing.  May be
+ *	set to 0, by one aligned store, at any time at which no thread has a
+ *	frame in that code.
+ * @ip_off: the first byte that it covers, counted from @text_start
+ * @cfa_off: CFA = base register + @cfa_off
+ * @ra_off: the return address is at CFA + @ra_off
+ * @fp_off: the caller's FP is at CFA + @fp_off, if %CODE_FRE_FP_SAVED
+ * @info: bits of &enum code_fre_info
+ * @__reserved: must be 0, else the row is read as %CODE_FRE_UNKNOWN
+ *
+ * All fields are written by user space and only read by the kernel, each by a
+ * single aligned load but for @info and @__reserved, which are one.  A row does
+ * not change once it is published, but for its @size, and but for what happens
+ * while @seq of &struct code_jit_info is odd.
+ */
+struct code_jit_unwind_fre {
+	__u32	size;
+	__u32	ip_off;
+	__s32	cfa_off;
+	__s32	ra_off;
+	__s32	fp_off;
+	__u8	info;
+	__u8	__reserved[3];
+};
+
+#define CODE_JIT_UNWIND_FRE_SIZE	24
+
+/**
+ * struct code_jit_unwind_table - a table of rows that grows
+ * @reserved_len: bytes available in @fre; set once, before the kernel can find
+ *	the table
+ * @used_len: bytes of @fre in use, counted in whole rows.  Stored with release
+ *	after the rows; the kernel loads it with acquire before it reads them.
+ * @next: address of the next table, aligned to 8, or 0.  Stored once, with
+ *	release, when this table takes no more rows and the next one has its
+ *	first.
+ * @fre: the rows, in the declared order of address; they do not overlap
+ *
+ * The table is aligned to 8.  All rows of @next come after all rows here, in
+ * the declared order; where they do not, or after %CODE_JIT_MAX_TABLES tables,
+ * the chain ends.
+ */
+struct code_jit_unwind_table {
+	__aligned_u64	reserved_len;
+	__aligned_u64	used_len;
+	__aligned_u64	next;
+	struct code_jit_unwind_fre fre[];
+};
+
+#define CODE_JIT_MAX_TABLES	64
+
+/**
+ * struct code_jit_info - argument of CODE_REGISTER_JIT
+ * @text_start: first byte of the range that code is compiled into
+ * @text_end: end of that range.  At most 4 GiB, mapped throughout, with any
+ *	protection (EINVAL); it must not overlap the text of another registration
+ *	(EEXIST).  It is the key of the registration.
+ * @unwind_head: address of the first &struct code_jit_unwind_table, aligned to
+ *	8 (EINVAL); 0 only with %CODE_JIT_DEFAULT_RULE.  Not read at registration.
+ * @jit_flags: bits of &enum code_jit_flags (EINVAL)
+ * @fre_size: bytes in a row; 0: 24 (EOPNOTSUPP)
+ * @seq: 0, or the address of an aligned __u32 that is odd while tables are
+ *	rewritten.  The kernel loads it with acquire before it reads a table, and
+ *	again afterwards: if it was odd or has changed, it tries once more, and
+ *	then truncates the stack.
+ * @cfa_off: as in &struct code_jit_unwind_fre; this and the following fields
+ *	are the default rule, and must be 0 without %CODE_JIT_DEFAULT_RULE
+ *	(EINVAL)
+ * @ra_off: as in &struct code_jit_unwind_fre
+ * @fp_off: as in &struct code_jit_unwind_fre
+ * @info: as in &struct code_jit_unwind_fre; what makes a row unknown is refused
+ *	here (EINVAL)
+ * @__reserved: must be 0
+ *
+ * Once the range is registered, code is published without a system call: by
+ * appending rows.  Further errors: ENOSPC, ENOMEM, as for CODE_REGISTER_ELF.
+ */
+struct code_jit_info {
+	__aligned_u64	text_start;
+	__aligned_u64	text_end;
+	__aligned_u64	unwind_head;
+	/* VER1 */
+	__u32		jit_flags;
+	__u32		fre_size;
+	__aligned_u64	seq;
+	__s32		cfa_off;
+	__s32		ra_off;
+	__s32		fp_off;
+	__u8		info;
+	__u8		__reserved[3];
+};
+
+#define CODE_JIT_INFO_SIZE_VER0		24
+#define CODE_JIT_INFO_SIZE_VER1		56
+#define CODE_JIT_MAX_TEXT		0x100000000ULL
 
 /**
  * struct code_unregister_info - argument of CODE_UNREGISTER

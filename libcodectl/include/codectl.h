@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CODECTL_H
+#define CODECTL_H
+
+/*
+ * libcodectl: make code that is compiled at run time unwindable by the kernel.
+ *
+ * A program opens a region over the addresses that its code will get, and then
+ * says of each function, before it can run, how it is unwound.  That takes some
+ * stores to memory of the program; no system call, no lock, no allocation.
+ *
+ * Functions that return int return 0, or a negative error number; errno is not
+ * used.  Addresses are uint64_t, lengths count bytes.  On a kernel without
+ * codectl(2) everything works, and codectl_lookup() and names with it; only the
+ * kernel does not know.  codectl_probe() says which.
+ *
+ * Threads: a region has one writer at a time; calls that take the same region
+ * need the caller's lock, if several threads make them.  Regions are
+ * independent, and share no cache line that publishing writes.
+ * fork(): both processes go on with the region, each with its own copy.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/codectl.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct codectl_region;
+
+/* --- the system call */
+
+/*
+ * Does the kernel have codectl(2)?  0, or the error that says why not:
+ * -ENOSYS, -EPERM under a filter of system calls.  Async-signal-safe.
+ */
+int codectl_probe(void);
+
+/*
+ * codectl(2) as it is: 0 or a negative error number.  Async-signal-safe.
+ */
+int codectl_syscall(unsigned int option, const void *info, size_t info_size,
+		    unsigned int flags);
+
+/*
+ * For loaders of their own: register every executable segment of an ELF object
+ * that has been mapped, with its SFrame section if it has one.  @phdr points to
+ * its @phnum 64-bit program headers, @bias is what was added to the addresses
+ * in them.  All or nothing.  Without codectl(2): 0.  -EEXIST where the dynamic
+ * linker or the kernel has registered the object.
+ */
+int codectl_elf_register(const void *phdr, size_t phnum, uint64_t bias);
+
+/*
+ * Undo codectl_elf_register(), before the object is unmapped.
+ */
+int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
+
+/* --- regions */
+
+/* Functions may be added anywhere in the region, not only behind the others. */
+#define CODECTL_REGION_REWRITE	0x1
+
+/**
+ * struct codectl_region_attr - how a region is opened; zero is a good start
+ * @flags: %CODECTL_REGION_REWRITE: codectl_region_add() may put functions
+ *	anywhere, where code has been freed for example, and rows may be
+ *	compacted.  Without it functions are added in order of address only.
+ * @jit_flags: bits of &enum code_jit_flags
+ * @default_rule: with %CODE_JIT_DEFAULT_RULE in @jit_flags, the rule for all
+ *	that no row covers; its @size and @ip_off are not used
+ * @max_rows: rows to reserve space for; 0: one for 8 bytes of text.  The space
+ *	is address space, which becomes memory as it is used.
+ * @table_rows: rows in one table; 0: all of them.  At most
+ *	%CODE_JIT_MAX_TABLES tables are chained.
+ * @name_bytes: space for names, which is reserved as that for rows is; 0: as
+ *	much as the text.  A name that finds no space is not kept.
+ * @__reserved: 0
+ */
+struct codectl_region_attr {
+	uint32_t flags;
+	uint32_t jit_flags;
+	const struct code_jit_unwind_fre *default_rule;
+	uint64_t max_rows;
+	uint64_t table_rows;
+	uint64_t name_bytes;
+	uint64_t __reserved[4];
+};
+
+/**
+ * codectl_region_open() - open a region over addresses that code will get
+ * @text: the first of them, mapped throughout, with any protection
+ * @len: at most 4 GiB
+ * @attr: how, or NULL
+ * @regionp: where the region is stored
+ *
+ * Return: 0, -EINVAL, -ENOMEM, -EEXIST if the addresses overlap a registration,
+ * -ENOSPC at the kernel's limit of registrations.
+ */
+int codectl_region_open(const void *text, size_t len,
+			const struct codectl_region_attr *attr,
+			struct codectl_region **regionp);
+
+/**
+ * codectl_region_close() - unregister a region and free its rows
+ * @region: the region, or NULL
+ *
+ * Before its text is unmapped or used for something else.
+ */
+void codectl_region_close(struct codectl_region *region);
+
+/**
+ * codectl_region_add() - publish a function
+ * @region: the region
+ * @start: address of its first byte
+ * @len: its length
+ * @rows: how it is unwound, sorted by @ip_off, in increasing order whichever
+ *	way the region grows; here @ip_off counts from @start
+ * @nr: how many
+ * @name: its name, for people, or NULL
+ *
+ * When this returns the kernel can unwind the function: let the code be reached
+ * only then.  No system call, no lock and no allocation where the function comes
+ * after all that the region has, in its direction.  Elsewhere the region has to
+ * be one with %CODECTL_REGION_REWRITE; then rows are moved, and stacks that are
+ * taken just then may end early.
+ *
+ * Return: 0, -EINVAL if the rows are unsorted, overlap or leave the function, or
+ * it leaves the region, or it comes out of order in a region that cannot be
+ * rewritten; -EEXIST if it overlaps one that has not been retired; -ENOSPC if
+ * there is no space for rows.
+ */
+int codectl_region_add(struct codectl_region *region, uint64_t start,
+		       uint32_t len, const struct code_jit_unwind_fre *rows,
+		       unsigned int nr, const char *name);
+
+/**
+ * codectl_region_retire() - withdraw the functions in a range
+ * @region: the region
+ * @start: address of the first byte
+ * @len: length of the range
+ *
+ * When no thread has a frame there, and before the addresses get other code.
+ * No system call, no lock and no allocation.
+ *
+ * Return: how many rows were retired, or -EINVAL if the range cuts a row or
+ * leaves the region.
+ */
+int codectl_region_retire(struct codectl_region *region, uint64_t start,
+			  uint32_t len);
+
+/**
+ * codectl_region_compact() - use the space of retired rows again
+ * @region: a region with %CODECTL_REGION_REWRITE
+ *
+ * Stacks that are taken meanwhile may end early.
+ *
+ * Return: 0, or -EINVAL.
+ */
+int codectl_region_compact(struct codectl_region *region);
+
+/**
+ * struct codectl_region_stat - what a region holds
+ * @rows: rows that cover something
+ * @rows_used: rows, retired ones included
+ * @rows_max: rows that there is space for
+ * @tables: tables in the chain
+ * @names: names kept
+ * @names_lost: names that found no space
+ * @registered: whether the kernel knows the region
+ */
+struct codectl_region_stat {
+	uint64_t rows;
+	uint64_t rows_used;
+	uint64_t rows_max;
+	uint64_t tables;
+	uint64_t names;
+	uint64_t names_lost;
+	uint32_t registered;
+	uint32_t __reserved;
+};
+
+void codectl_region_stat(const struct codectl_region *region,
+			 struct codectl_region_stat *stat);
+
+/* --- rows */
+
+/**
+ * struct codectl_builder - turns what an emitter does to the stack into rows
+ *
+ * The emitter says after each instruction that changes where the caller's
+ * values are what it did; offsets count from the start of the function.  There
+ * is no memory in it but the caller's, and it may be copied.
+ */
+struct codectl_builder {
+	struct code_jit_unwind_fre *rows;
+	uint32_t max;
+	uint32_t nr;
+	int32_t error;
+	uint32_t word;
+	struct code_jit_unwind_fre now;
+	struct code_jit_unwind_fre saved;
+	int32_t sp_off;
+	int32_t saved_sp_off;
+	uint32_t __reserved[4];
+};
+
+/* At the entry of a function that was called: CFA = SP + 8. */
+void codectl_build_start(struct codectl_builder *b,
+			 struct code_jit_unwind_fre *rows, uint32_t max);
+/* Before @off a word was pushed, or SP went down by @bytes (up: negative). */
+void codectl_build_push(struct codectl_builder *b, uint32_t off);
+void codectl_build_adjust(struct codectl_builder *b, uint32_t off,
+			  int32_t bytes);
+/* Before @off the caller's FP was pushed, or popped. */
+void codectl_build_push_fp(struct codectl_builder *b, uint32_t off);
+void codectl_build_pop_fp(struct codectl_builder *b, uint32_t off);
+/* From @off on FP is the base: "mov %rsp, %rbp". */
+void codectl_build_set_fp(struct codectl_builder *b, uint32_t off);
+/* From @off on FP is what the caller has in it: "leave". */
+void codectl_build_leave(struct codectl_builder *b, uint32_t off);
+/* From @off on the caller's FP is nowhere to be found. */
+void codectl_build_fp_undef(struct codectl_builder *b, uint32_t off);
+/*
+ * An epilogue begins here, and behind it, at the offset given to
+ * codectl_build_resume(), things are as they are now.
+ */
+void codectl_build_save(struct codectl_builder *b);
+void codectl_build_resume(struct codectl_builder *b, uint32_t off);
+/*
+ * The function ends at @len.  Return: the number of rows, -ENOSPC if they were
+ * more than fit, -EINVAL if offsets went down or the stack above its CFA.
+ */
+int codectl_build_end(struct codectl_builder *b, uint32_t len);
+
+/**
+ * struct codectl_shape - a function of a usual shape
+ * @len: its length
+ * @frame: SP is @frame bytes lower in the body than at the entry
+ * @prologue: offset behind the instruction that makes it so
+ * @rets: offsets of the "ret" instructions, in increasing order
+ * @nr_rets: how many
+ *
+ * codectl_rows_leaf(): no frame, SP is that of the entry throughout.
+ * codectl_rows_sp(): one instruction at the end of the prologue takes @frame
+ * bytes, and the instruction right before each "ret" gives them back.
+ * codectl_rows_fp(): "push %rbp; mov %rsp, %rbp" at the entry, and "leave" or
+ * "pop %rbp" right before each "ret"; @frame is not used, @prologue is the
+ * offset behind the "mov".
+ */
+struct codectl_shape {
+	uint32_t len;
+	uint32_t frame;
+	uint32_t prologue;
+	uint32_t nr_rets;
+	const uint32_t *rets;
+};
+
+/* Return: the number of rows, or as codectl_build_end(). */
+int codectl_rows_leaf(const struct codectl_shape *shape,
+		      struct code_jit_unwind_fre *rows, uint32_t max);
+int codectl_rows_sp(const struct codectl_shape *shape,
+		    struct code_jit_unwind_fre *rows, uint32_t max);
+int codectl_rows_fp(const struct codectl_shape *shape,
+		    struct code_jit_unwind_fre *rows, uint32_t max);
+
+/* --- looking up */
+
+#define CODECTL_RULE_DEFAULT	0x1	/* no row covers it: the default rule */
+#define CODECTL_RULE_CALLSITE	0x2	/* exact at call sites only */
+
+/**
+ * struct codectl_rule - how to unwind from an address
+ * @start: the first address that the row covers
+ * @size: bytes that it covers
+ * @cfa_off: see &struct code_jit_unwind_fre
+ * @ra_off: as there
+ * @fp_off: as there
+ * @info: bits of &enum code_fre_info
+ * @flags: CODECTL_RULE_*
+ */
+struct codectl_rule {
+	uint64_t start;
+	uint32_t size;
+	int32_t cfa_off;
+	int32_t ra_off;
+	int32_t fp_off;
+	uint32_t info;
+	uint32_t flags;
+};
+
+/**
+ * codectl_lookup() - find the rule for an address, as the kernel does
+ * @ip: the address; for a return address, that of the byte before it
+ * @rule: where the rule is stored
+ *
+ * Finds what the regions of this process say.  Async-signal-safe.
+ *
+ * Return: 0, -ENOENT if no region covers the address, -ENODATA if one does but
+ * no row, -EAGAIN if its rows were being rewritten.
+ */
+int codectl_lookup(uint64_t ip, struct codectl_rule *rule);
+
+/* --- names */
+
+/**
+ * codectl_perf_map() - write /tmp/perf-PID.map, where perf looks for names
+ * @on: whether to
+ *
+ * When switched on, what has been published and not retired is written first.
+ * A child that publishes something after fork() writes its own.
+ *
+ * Return: 0, or the error of opening or writing the file.
+ */
+int codectl_perf_map(int on);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CODECTL_H */
