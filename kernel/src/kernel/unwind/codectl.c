@@ -139,15 +139,22 @@ static struct codectl_claim *codectl_copy_claim(const struct code_elf_info *info
 	return no_free_ptr(claim);
 }
 
-/* Is [start, end) mapped and executable throughout? */
-static bool codectl_text_ok(struct mm_struct *mm, unsigned long start,
-			    unsigned long end)
+/*
+ * Is the text mapped throughout, and executable?  Memory that code is yet to be
+ * compiled into need not be.
+ */
+static bool codectl_text_ok(struct mm_struct *mm,
+			    const struct codectl_region *region)
 {
-	VMA_ITERATOR(vmi, mm, start);
+	VMA_ITERATOR(vmi, mm, region->text_start);
+	unsigned long start = region->text_start;
+	unsigned long end = region->text_end;
 	struct vm_area_struct *vma;
 
 	for_each_vma_range(vmi, vma, end) {
-		if (vma->vm_start > start || !(vma->vm_flags & VM_EXEC))
+		if (vma->vm_start > start)
+			return false;
+		if (!(vma->vm_flags & VM_EXEC) && !region->tables.is_jit)
 			return false;
 		start = vma->vm_end;
 	}
@@ -190,7 +197,7 @@ static int codectl_register(struct mm_struct *mm, struct codectl_region *region)
 		region->claim = NULL;
 	}
 
-	if (!codectl_text_ok(mm, region->text_start, region->text_end))
+	if (!codectl_text_ok(mm, region))
 		ret = -EINVAL;
 	else
 		ret = codectl_insert(mm, region, READ_ONCE(codectl_max_regions));
@@ -253,15 +260,92 @@ static int codectl_register_elf(void __user *uinfo, size_t usize)
 	region->text_end = info.text_end;
 	region->elf_start = info.elf_start;
 	region->elf_end = info.elf_end;
-	region->sframe.start = info.sframe_start;
-	region->sframe.end = info.sframe_end;
+	region->tables.sframe.start = info.sframe_start;
+	region->tables.sframe.end = info.sframe_end;
 	if (info.sframe_end) {
-		ret = sframe_read_header(&region->sframe);
+		ret = sframe_read_header(&region->tables.sframe);
 		if (ret) {
 			codectl_region_put(region);
 			return ret;
 		}
 	}
+
+	return codectl_register(current->mm, region);
+}
+
+/* Zero, or where @len bytes, aligned to @align, can be in user space. */
+static bool codectl_pointer_ok(u64 addr, u64 len, u64 align)
+{
+	return !(addr % align) && addr <= TASK_SIZE_MAX - len;
+}
+
+static int codectl_check_jit(const struct code_jit_info *info,
+			     const struct jit_unwind *jit)
+{
+	const u32 flags = CODE_JIT_DEFAULT_RULE | CODE_JIT_DESCENDING |
+			  CODE_JIT_CALLSITE;
+
+	if ((info->jit_flags & ~flags) || !jit_fre_known(&jit->rule))
+		return -EINVAL;
+	if (info->fre_size && info->fre_size != CODE_JIT_UNWIND_FRE_SIZE)
+		return -EOPNOTSUPP;
+
+	if (!codectl_range_ok(info->text_start, info->text_end) ||
+	    info->text_end - info->text_start > CODE_JIT_MAX_TEXT)
+		return -EINVAL;
+	if (!codectl_pointer_ok(info->unwind_head,
+				sizeof(struct code_jit_unwind_table),
+				sizeof(u64)) ||
+	    !codectl_pointer_ok(info->seq, sizeof(u32), sizeof(u32)))
+		return -EINVAL;
+
+	if (info->jit_flags & CODE_JIT_DEFAULT_RULE)
+		return 0;
+
+	return !info->unwind_head || info->cfa_off || info->ra_off ||
+	       info->fp_off || info->info ? -EINVAL : 0;
+}
+
+static int codectl_register_jit(void __user *uinfo, size_t usize)
+{
+	struct codectl_region *region;
+	struct code_jit_info info;
+	struct jit_unwind jit;
+	int ret;
+
+	BUILD_BUG_ON(sizeof(struct code_jit_info) != CODE_JIT_INFO_SIZE_VER1);
+	BUILD_BUG_ON(offsetof(struct code_jit_info, jit_flags) !=
+		     CODE_JIT_INFO_SIZE_VER0);
+	BUILD_BUG_ON(sizeof(struct code_jit_unwind_fre) !=
+		     CODE_JIT_UNWIND_FRE_SIZE);
+
+	if (usize < CODE_JIT_INFO_SIZE_VER0)
+		return -EINVAL;
+	ret = copy_struct_from_user(&info, sizeof(info), uinfo, usize);
+	if (ret)
+		return ret;
+
+	jit = (struct jit_unwind) {
+		.head = info.unwind_head,
+		.seq = info.seq,
+		.flags = info.jit_flags,
+		.rule.cfa_off = info.cfa_off,
+		.rule.ra_off = info.ra_off,
+		.rule.fp_off = info.fp_off,
+		.rule.info = info.info,
+	};
+	memcpy(jit.rule.__reserved, info.__reserved, sizeof(info.__reserved));
+	ret = codectl_check_jit(&info, &jit);
+	if (ret)
+		return ret;
+
+	region = codectl_region_alloc();
+	if (!region)
+		return -ENOMEM;
+	region->text_start = info.text_start;
+	region->text_end = info.text_end;
+	region->tables.is_jit = true;
+	region->tables.jit = jit;
 
 	return codectl_register(current->mm, region);
 }
@@ -310,16 +394,18 @@ SYSCALL_DEFINE4(codectl, unsigned int, option, void __user *, info,
 	if (flags)
 		return -EINVAL;
 
-	switch (option) {
-	case CODE_UNREGISTER:
-	case CODE_REGISTER_ELF:
-		if (info_size > PAGE_SIZE)
-			return -E2BIG;
-		return option == CODE_UNREGISTER ?
-		       codectl_unregister(info, info_size) :
-		       codectl_register_elf(info, info_size);
-	default:
+	if (option > CODE_REGISTER_JIT)
 		return -EINVAL;
+	if (info_size > PAGE_SIZE)
+		return -E2BIG;
+
+	switch (option) {
+	case CODE_REGISTER_ELF:
+		return codectl_register_elf(info, info_size);
+	case CODE_REGISTER_JIT:
+		return codectl_register_jit(info, info_size);
+	default:
+		return codectl_unregister(info, info_size);
 	}
 }
 
@@ -390,8 +476,8 @@ void codectl_exec_elf(const struct elf64_phdr *phdr, unsigned int phnum,
 		region->text_end = region->text_start + phdr->p_memsz;
 		region->elf_start = exec.elf_start;
 		region->elf_end = exec.elf_end;
-		region->sframe.start = exec.sframe_start;
-		region->sframe.end = exec.sframe_end;
+		region->tables.sframe.start = exec.sframe_start;
+		region->tables.sframe.end = exec.sframe_end;
 
 		if (codectl_range_ok(region->text_start, region->text_end))
 			codectl_register(current->mm, region);

@@ -183,7 +183,7 @@ static void codectl_registry_drop(struct mm_struct *mm)
 static void codectl_registry_changed(struct mm_struct *mm,
 				     struct codectl_registry *reg)
 {
-	/* Pairs with smp_load_acquire() in codectl_find(). */
+	/* Pairs with smp_load_acquire() in codectl_search(). */
 	smp_store_release(&reg->gen, atomic64_inc_return(&codectl_gen));
 	if (!reg->nr)
 		codectl_registry_drop(mm);
@@ -386,7 +386,7 @@ bool codectl_find(struct mm_struct *mm, unsigned long ip,
 		lookup->text_end = region->text_end;
 		lookup->gen = region->gen;
 		lookup->registry_gen = gen;
-		lookup->sframe = region->sframe;
+		lookup->tables = region->tables;
 
 		return true;
 	}

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 #include <uapi/linux/codectl.h>
 
+#include "jit.h"
 #include "sframe.h"
 
 struct mm_struct;
@@ -30,6 +31,21 @@ struct codectl_claim {
 };
 
 /**
+ * struct codectl_tables - the unwind tables of a registration
+ * @is_jit: whether they are those of compiled code
+ * @sframe: if not, an SFrame section: @sframe.start == @sframe.end without one,
+ *	@sframe.fdes == 0 while nobody has read the header
+ * @jit: if so, rows and a default rule
+ */
+struct codectl_tables {
+	bool				is_jit;
+	union {
+		struct sframe_section	sframe;
+		struct jit_unwind	jit;
+	};
+};
+
+/**
  * struct codectl_region - one registration
  * @ref: registries it is in, and lookups or callers that hold it
  * @gen: value of the global counter when it was registered
@@ -37,8 +53,7 @@ struct codectl_claim {
  * @text_end: end of the text
  * @elf_start: first byte of the object
  * @elf_end: end of the object
- * @sframe: its table; @sframe.start == @sframe.end without one, @sframe.fdes
- *	== 0 while nobody has read the header
+ * @tables: its tables
  * @claim: what was claimed about it, or NULL
  * @rcu: defers freeing until no lookup reads it
  *
@@ -52,7 +67,7 @@ struct codectl_region {
 	unsigned long		text_end;
 	unsigned long		elf_start;
 	unsigned long		elf_end;
-	struct sframe_section	sframe;
+	struct codectl_tables	tables;
 	struct codectl_claim	*claim;
 	struct rcu_head		rcu;
 };
@@ -63,14 +78,14 @@ struct codectl_region {
  * @text_end: end of the text
  * @gen: generation of the registration
  * @registry_gen: generation of the registry, sampled before it was searched
- * @sframe: table of the registration
+ * @tables: tables of the registration
  */
 struct codectl_lookup {
 	unsigned long		text_start;
 	unsigned long		text_end;
 	u64			gen;
 	u64			registry_gen;
-	struct sframe_section	sframe;
+	struct codectl_tables	tables;
 };
 
 struct codectl_region *codectl_region_alloc(void);

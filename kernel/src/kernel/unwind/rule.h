@@ -12,6 +12,7 @@ enum unwind_loc_kind {
 	UNWIND_LOC_SAME,	/* the caller's value is still in place */
 	UNWIND_LOC_VAL,		/* the address is the value */
 	UNWIND_LOC_MEM,		/* the value is the word at the address */
+	UNWIND_LOC_LOST,	/* the value is nowhere; @fp only */
 };
 
 #define UNWIND_BASE_CFA		0xff
@@ -24,6 +25,7 @@ struct unwind_loc {
 
 #define UNWIND_RULE_OUTERMOST	0x1	/* there is no caller */
 #define UNWIND_RULE_SIGNAL	0x2	/* this is a signal frame */
+#define UNWIND_RULE_EXACT	0x4	/* @ra is that of an instruction */
 
 /**
  * struct unwind_rule - how to go from a frame to its caller

@@ -20,8 +20,8 @@
  * The rule for an address in a section.  With a header that CODE_REGISTER_ELF
  * would have refused, execve() has registered nothing: -ENOENT.
  */
-static int codectl_section_rule(struct sframe_section *sec, unsigned long ip,
-				struct unwind_rule *rule)
+static int codectl_sframe_rule(struct sframe_section *sec, unsigned long ip,
+			       struct unwind_rule *rule)
 {
 	int ret;
 
@@ -37,8 +37,67 @@ static int codectl_section_rule(struct sframe_section *sec, unsigned long ip,
 	return sframe_find(sec, ip, rule);
 }
 
+/* Where the frame pointer of the caller is. */
+static struct unwind_loc codectl_jit_fp(const struct code_jit_unwind_fre *fre)
+{
+	if (fre->info & CODE_FRE_FP_SAVED)
+		return (struct unwind_loc) { UNWIND_LOC_MEM, UNWIND_BASE_CFA,
+					     fre->fp_off };
+	if (fre->info & CODE_FRE_FP_UNDEF)
+		return (struct unwind_loc) { UNWIND_LOC_LOST };
+
+	return (struct unwind_loc) { UNWIND_LOC_SAME };
+}
+
 /*
- * The rule for an address.  -ENOENT: no table covers it.  The rule is dropped
+ * The rule for an address in compiled code.  -ENODATA where there is none:
+ * such code has no frame pointer to fall back to.
+ */
+static int codectl_jit_rule(const struct jit_unwind *jit,
+			    unsigned long text_start, unsigned long ip,
+			    struct unwind_rule *rule)
+{
+	struct code_jit_unwind_fre fre;
+	u8 base;
+	int ret;
+
+	ret = jit_find(jit, ip - text_start, &fre);
+	if (ret)
+		return ret;
+	/* No architecture here leaves the return address in a register. */
+	if (fre.info & (CODE_FRE_UNKNOWN | CODE_FRE_RA_REG))
+		return -EINVAL;
+
+	base = fre.info & CODE_FRE_BASE_SP ? UNWIND_USER_REG_SP :
+					     UNWIND_USER_REG_FP;
+	*rule = (struct unwind_rule) {
+		.cfa = { UNWIND_LOC_VAL, base, fre.cfa_off },
+		.ra = { UNWIND_LOC_MEM, UNWIND_BASE_CFA, fre.ra_off },
+		.fp = codectl_jit_fp(&fre),
+		.start = text_start + fre.ip_off,
+		.size = fre.size,
+	};
+	if (fre.info & CODE_FRE_OUTERMOST)
+		rule->flags |= UNWIND_RULE_OUTERMOST;
+	if (fre.info & CODE_FRE_SIGNAL)
+		rule->flags |= UNWIND_RULE_EXACT;
+
+	return 0;
+}
+
+static int codectl_lookup_rule(struct codectl_lookup *lookup, unsigned long ip,
+			       struct unwind_rule *rule)
+{
+	if (lookup->tables.is_jit)
+		return codectl_jit_rule(&lookup->tables.jit, lookup->text_start,
+					ip, rule);
+
+	return codectl_sframe_rule(&lookup->tables.sframe, ip, rule);
+}
+
+/*
+ * The rule for an address.  -ENOENT: no table covers it; -ENODATA: nor can there
+ * be a frame pointer.  The rule is dropped
  * if its registration went while it was read, as the memory may have become
  * something else in between.
  */
@@ -50,7 +109,7 @@ static int codectl_find_rule(unsigned long ip, struct unwind_rule *rule)
 	int ret;
 
 	if (codectl_find(mm, ip, &lookup)) {
-		ret = codectl_section_rule(&lookup.sframe, ip, rule);
+		ret = codectl_lookup_rule(&lookup, ip, rule);
 
 		return codectl_valid(mm, &lookup) ? ret : -ESTALE;
 	}
@@ -58,7 +117,7 @@ static int codectl_find_rule(unsigned long ip, struct unwind_rule *rule)
 	if (!arch_unwind_user_vdso(ip, &vdso.start, &vdso.end))
 		return -ENOENT;
 
-	return codectl_section_rule(&vdso, ip, rule);
+	return codectl_sframe_rule(&vdso, ip, rule);
 }
 
 /*
@@ -86,7 +145,8 @@ static int unwind_user_find_rule(const struct unwind_user_state *state,
 		}
 	}
 
-	if (ret_exact == -ENOENT && arch_unwind_user_at_sigreturn(state)) {
+	if ((ret_exact == -ENOENT || ret_exact == -ENODATA) &&
+	    arch_unwind_user_at_sigreturn(state)) {
 		rule->flags = UNWIND_RULE_SIGNAL;
 		return 0;
 	}
@@ -120,6 +180,7 @@ static int unwind_user_apply(struct unwind_user_state *state,
 {
 	bool all_regs = state->topmost || state->sigframe;
 	unsigned long cfa, ra, fp = state->fp;
+	bool fp_lost = state->fp_lost;
 	int ret;
 
 	ret = unwind_user_loc(state, &rule->cfa, 0, &cfa);
@@ -140,18 +201,26 @@ static int unwind_user_apply(struct unwind_user_state *state,
 	if (!ra || !access_ok((void __user *)ra, 1))
 		return -EINVAL;
 
-	if (rule->fp.kind != UNWIND_LOC_SAME) {
+	switch (rule->fp.kind) {
+	case UNWIND_LOC_SAME:
+		break;
+	case UNWIND_LOC_LOST:
+		fp_lost = true;
+		break;
+	default:
 		ret = unwind_user_loc(state, &rule->fp, cfa, &fp);
 		if (ret)
 			return ret;
+		fp_lost = false;
 	}
 
 	state->ip = ra;
 	state->sp = cfa;
 	state->fp = fp;
+	state->fp_lost = fp_lost;
 	state->sigframe = 0;
 	state->topmost = false;
-	state->exact = false;
+	state->exact = rule->flags & UNWIND_RULE_EXACT;
 
 	return 0;
 }

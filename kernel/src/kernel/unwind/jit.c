@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Reader of the tables of compiled code
+ *
+ * The tables lie in user memory, grow while they are read, and may hold
+ * anything.  What a writer and a reader that keep to the protocol do:
+ *
+ *	writer				reader
+ *	------				------
+ *	rows			(a)	used_len
+ *	release				acquire, pairs with (a)
+ *	used_len			rows, the last one first
+ *
+ *	rows and used_len of	(b)	next
+ *	the next table			acquire, pairs with (b)
+ *	release				used_len of the next table
+ *	next
+ *
+ *	seq, odd			seq, even
+ *	full barrier		(c)	acquire, pairs with (d)
+ *	whatever is rewritten		all of the above
+ *	release			(d)	read barrier, pairs with (c)
+ *	seq, even			seq, the same
+ *
+ * Each field is read by one load, which is bounded to a range that access_ok()
+ * has passed.  No loop runs more often than CODE_JIT_MAX_TABLES or 32 times.
+ *
+ * The file depends on a few headers of the kernel only, so that it can be
+ * compiled for user space too.  Functions that run inside a user access window
+ * are __always_inline: objtool allows no call there.
+ */
+#include <linux/errno.h>
+#include <linux/sched/signal.h>
+#include <linux/types.h>
+#include <linux/uaccess.h>
+
+#include <asm/barrier.h>
+
+#include "jit.h"
+
+/* Rows that a table is searched for: their first bytes are 32 bits wide. */
+#define JIT_MAX_ROWS	0xffffffffU
+
+/**
+ * struct jit_walk - a walk along the chain
+ * @off: what is looked for
+ * @descending: the order of rows
+ * @table: address of the table to look into
+ * @nr: rows in it
+ * @last: first byte of the last row of the table before
+ * @last_end: end of that row
+ * @hops: tables behind
+ */
+struct jit_walk {
+	u32		off;
+	bool		descending;
+	unsigned long	table;
+	u32		nr;
+	u32		last;
+	u64		last_end;
+	unsigned int	hops;
+};
+
+#define jit_get(val, addr, label)				\
+	unsafe_get_user(val, (typeof(val) __user *)(addr), label)
+
+#define jit_row_addr(table, nr)						\
+	((table) + sizeof(struct code_jit_unwind_table) +		\
+	 (unsigned long)(nr) * sizeof(struct code_jit_unwind_fre))
+
+/**
+ * jit_fre_known() - can all that a row says be understood?
+ * @fre: the row
+ *
+ * Return: whether it can.
+ */
+bool jit_fre_known(const struct code_jit_unwind_fre *fre)
+{
+	return !(fre->info & ~JIT_FRE_INFO_KNOWN) &&
+	       (fre->info & JIT_FRE_INFO_FP) != JIT_FRE_INFO_FP &&
+	       !fre->__reserved[0] && !fre->__reserved[1] &&
+	       !fre->__reserved[2];
+}
+
+static __always_inline bool jit_get_range(unsigned long addr, u32 *start,
+					  u32 *size)
+{
+	jit_get(*start, addr + offsetof(struct code_jit_unwind_fre, ip_off),
+		fault);
+	jit_get(*size, addr + offsetof(struct code_jit_unwind_fre, size),
+		fault);
+
+	return true;
+fault:
+	return false;
+}
+
+static __always_inline bool jit_get_rule(unsigned long addr,
+					 struct code_jit_unwind_fre *fre)
+{
+	u32 bits;
+
+	jit_get(fre->cfa_off,
+		addr + offsetof(struct code_jit_unwind_fre, cfa_off), fault);
+	jit_get(fre->ra_off,
+		addr + offsetof(struct code_jit_unwind_fre, ra_off), fault);
+	jit_get(fre->fp_off,
+		addr + offsetof(struct code_jit_unwind_fre, fp_off), fault);
+	/* @info and @__reserved */
+	jit_get(bits, addr + offsetof(struct code_jit_unwind_fre, info), fault);
+	__builtin_memcpy(&fre->info, &bits, sizeof(bits));
+
+	return true;
+fault:
+	return false;
+}
+
+/* How many rows there are; none of them leaves user space. */
+static __always_inline int jit_get_nr(struct jit_walk *walk)
+{
+	unsigned long rows = jit_row_addr(walk->table, 0);
+	u64 used, reserved;
+
+	jit_get(used, walk->table +
+		offsetof(struct code_jit_unwind_table, used_len), fault);
+	/* Before the rows; pairs with (a). */
+	smp_rmb();
+	jit_get(reserved, walk->table +
+		offsetof(struct code_jit_unwind_table, reserved_len), fault);
+
+	used = min3(used, reserved, (u64)(TASK_SIZE_MAX - 1 - rows));
+	used /= sizeof(struct code_jit_unwind_fre);
+	walk->nr = min_t(u64, used, JIT_MAX_ROWS);
+
+	return 0;
+fault:
+	return -EFAULT;
+}
+
+/* Does the table follow the one before?  What does not is no part of it. */
+static __always_inline int jit_check_order(struct jit_walk *walk)
+{
+	u32 start, size;
+
+	if (!walk->hops)
+		return 0;
+
+	if (!jit_get_range(jit_row_addr(walk->table, 0), &start, &size))
+		return -EFAULT;
+
+	if (walk->descending)
+		return (u64)start + size <= walk->last ? 0 : -ENODATA;
+
+	return start >= walk->last_end && start > walk->last ? 0 : -ENODATA;
+}
+
+/*
+ * Go to the next table if what is looked for lies behind the last row here:
+ * -EAGAIN, or -ENODATA if there is none.
+ */
+static __always_inline int jit_skip_table(struct jit_walk *walk)
+{
+	u32 start, size;
+	u64 next;
+
+	if (!jit_get_range(jit_row_addr(walk->table, walk->nr - 1), &start,
+			   &size))
+		return -EFAULT;
+
+	if (walk->descending ? walk->off >= start :
+			       walk->off < (u64)start + size)
+		return 0;
+
+	jit_get(next, walk->table +
+		offsetof(struct code_jit_unwind_table, next), fault);
+	/* Before the next table; pairs with (b). */
+	smp_rmb();
+	if (!next)
+		return -ENODATA;
+
+	walk->last = start;
+	walk->last_end = (u64)start + size;
+	walk->table = next;
+	walk->hops++;
+
+	return -EAGAIN;
+fault:
+	return -EFAULT;
+}
+
+/*
+ * The only row that can cover the address is the last one that does not start
+ * behind it: in descending order, the first one of those.
+ */
+static __always_inline int jit_bisect(const struct jit_walk *walk,
+				      struct code_jit_unwind_fre *fre)
+{
+	u32 low = 0, high = walk->nr, start;
+	unsigned long addr;
+
+	while (low < high) {
+		u32 mid = low + (high - low) / 2;
+
+		jit_get(start, jit_row_addr(walk->table, mid) +
+			offsetof(struct code_jit_unwind_fre, ip_off), fault);
+		if (walk->descending ? start > walk->off : start <= walk->off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+
+	if (!walk->descending)
+		low--;
+	/* Neither behind the last row nor, from 0, before the first. */
+	if (low >= walk->nr)
+		return -ENODATA;
+
+	addr = jit_row_addr(walk->table, low);
+	if (!jit_get_range(addr, &fre->ip_off, &fre->size))
+		goto fault;
+	if (fre->ip_off > walk->off || walk->off - fre->ip_off >= fre->size)
+		return -ENODATA;
+	if (jit_get_rule(addr, fre))
+		return 0;
+fault:
+	return -EFAULT;
+}
+
+static __always_inline int jit_search_table(struct jit_walk *walk,
+					    struct code_jit_unwind_fre *fre)
+{
+	int ret;
+
+	ret = jit_get_nr(walk);
+	if (ret)
+		return ret;
+	if (!walk->nr)
+		return -ENODATA;
+
+	ret = jit_check_order(walk);
+	if (ret)
+		return ret;
+	ret = jit_skip_table(walk);
+	if (ret)
+		return ret;
+
+	return jit_bisect(walk, fre);
+}
+
+/* -ENODATA: no row covers the address. */
+static int jit_find_row(const struct jit_unwind *jit, u32 off,
+			struct code_jit_unwind_fre *fre)
+{
+	struct jit_walk walk = {
+		.off = off,
+		.descending = jit->flags & CODE_JIT_DESCENDING,
+		.table = jit->head,
+	};
+	const unsigned long max = TASK_SIZE_MAX - 1;
+	int ret = -ENODATA;
+
+	if (!walk.table)
+		return -ENODATA;
+
+	while (walk.hops < CODE_JIT_MAX_TABLES) {
+		/* Without page faults nothing here waits. */
+		if (fatal_signal_pending(current) && !pagefault_disabled())
+			return -EINTR;
+
+		if (walk.table % sizeof(u64) ||
+		    walk.table > max - sizeof(struct code_jit_unwind_table))
+			return -EFAULT;
+		if (!user_read_access_begin((void __user *)walk.table,
+					    max - walk.table))
+			return -EFAULT;
+		ret = jit_search_table(&walk, fre);
+		user_read_access_end();
+		if (ret != -EAGAIN)
+			return ret;
+	}
+
+	return -ENODATA;
+}
+
+/* -EAGAIN: the rows are being rewritten. */
+static int jit_seq_begin(const struct jit_unwind *jit, u32 *seq)
+{
+	if (!jit->seq)
+		return 0;
+
+	if (get_user(*seq, (u32 __user *)jit->seq))
+		return -EFAULT;
+	/* Before the tables; pairs with (d). */
+	smp_rmb();
+
+	return *seq & 1 ? -EAGAIN : 0;
+}
+
+/* -EAGAIN: the rows were rewritten since. */
+static int jit_seq_end(const struct jit_unwind *jit, u32 seq)
+{
+	u32 now;
+
+	if (!jit->seq)
+		return 0;
+
+	/* After the tables; pairs with (c). */
+	smp_rmb();
+	if (get_user(now, (u32 __user *)jit->seq))
+		return -EFAULT;
+
+	return now == seq ? 0 : -EAGAIN;
+}
+
+static int jit_find_once(const struct jit_unwind *jit, u32 off,
+			 struct code_jit_unwind_fre *fre)
+{
+	int ret, ret_seq;
+	u32 seq;
+
+	ret = jit_seq_begin(jit, &seq);
+	if (ret)
+		return ret;
+
+	ret = jit_find_row(jit, off, fre);
+	/* What was rewritten may have been unmapped as well. */
+	ret_seq = jit_seq_end(jit, seq);
+
+	return ret_seq ? ret_seq : ret;
+}
+
+/**
+ * jit_find() - find the rule for an address in compiled code
+ * @jit: where the rows are
+ * @off: the address, counted from the start of the range
+ * @fre: where the rule is stored, with the bytes that it covers; if not all of
+ *	what it says is understood, as %CODE_FRE_UNKNOWN
+ *
+ * Context: may fault, unless page faults are disabled.
+ * Return: 0, -ENODATA if nothing covers the address, -EFAULT if a table cannot
+ * be read, -EAGAIN if rows were being rewritten twice in a row, -EINTR if the
+ * task is being killed.
+ */
+int jit_find(const struct jit_unwind *jit, u32 off,
+	     struct code_jit_unwind_fre *fre)
+{
+	int ret;
+
+	ret = jit_find_once(jit, off, fre);
+	if (ret == -EAGAIN)
+		ret = jit_find_once(jit, off, fre);
+
+	if (ret == -ENODATA && (jit->flags & CODE_JIT_DEFAULT_RULE)) {
+		*fre = jit->rule;
+		fre->ip_off = jit->head ? off : 0;
+		fre->size = jit->head ? 1 : JIT_MAX_ROWS;
+		return 0;
+	}
+	if (!ret && !jit_fre_known(fre))
+		fre->info = CODE_FRE_UNKNOWN;
+
+	return ret;
+}

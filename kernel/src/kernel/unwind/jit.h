@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef _UNWIND_JIT_H
+#define _UNWIND_JIT_H
+
+#include <uapi/linux/codectl.h>
+#include <linux/types.h>
+
+/* What a row may have in @info, and what it may not have both of. */
+#define JIT_FRE_INFO_KNOWN						\
+	(CODE_FRE_BASE_SP | CODE_FRE_FP_SAVED | CODE_FRE_OUTERMOST |	\
+	 CODE_FRE_SIGNAL | CODE_FRE_UNKNOWN | CODE_FRE_RA_REG |		\
+	 CODE_FRE_FP_UNDEF)
+#define JIT_FRE_INFO_FP		(CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF)
+
+/**
+ * struct jit_unwind - where the rows of a range of compiled code are
+ * @head: address of the first table, or 0
+ * @seq: address of the counter that is odd while rows are rewritten, or 0
+ * @flags: CODE_JIT_*
+ * @rule: the default rule; its size and ip_off are not used
+ *
+ * @head and @seq are aligned and in user space; what they point to may be
+ * anything.
+ */
+struct jit_unwind {
+	unsigned long			head;
+	unsigned long			seq;
+	u32				flags;
+	struct code_jit_unwind_fre	rule;
+};
+
+bool jit_fre_known(const struct code_jit_unwind_fre *fre);
+int jit_find(const struct jit_unwind *jit, u32 off,
+	     struct code_jit_unwind_fre *fre);
+
+#endif /* _UNWIND_JIT_H */
