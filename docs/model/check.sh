@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: check.sh DIR
+#
+# Verifies jit.pml, and each barrier of barriers.list by leaving it out.
+# DIR gets the verifiers, their output and the trails of what they found.
+# Prints TAP.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$here/../..
+work=$1
+count=0 bad=0
+
+# report NAME STATUS
+report()
+{
+	local ok=ok
+
+	count=$((count + 1))
+	if [ "$2" -ne 0 ]; then
+		ok='not ok'
+		bad=$((bad + 1))
+	fi
+	echo "$ok $count $1"
+}
+
+# verify NAME [DEFINE...]: leaves the verifier's report in $work/NAME/report
+verify()
+{
+	local dir=$work/$1
+	shift
+
+	rm -rf "$dir"
+	mkdir -p "$dir" || exit 1
+	cp "$here/jit.pml" "$dir"
+	(
+		cd "$dir" || exit 1
+		"$SPIN" "$@" -a jit.pml &&
+			"$CC" -O1 -w -DSAFETY -DCOLLAPSE -DMEMLIM=1900 -o pan pan.c &&
+			./pan -m1000000
+	) > "$dir/report" 2>&1
+}
+
+# All states were seen, none is wrong, and no statement was left out but the end
+# of what never ends.
+holds()
+{
+	local report=$work/$1/report
+
+	grep -q 'errors: 0$' "$report" &&
+		! grep -q -E 'out of memory|max search depth too small|Search not completed' \
+			"$report" &&
+		! grep -q -P '^\t.*, state \d+, "(?!-end-")' "$report"
+}
+
+# A rule was wrong or missing, or a stack short for no reason.
+finds()
+{
+	grep -q '^pan:1: assertion violated ((found==code)' "$work/$1/report"
+}
+
+# verified NAME WHAT [DEFINE...]
+verified()
+{
+	local name=$1 what=$2 status
+	shift 2
+
+	verify "$name" "$@"
+	holds "$name"
+	status=$?
+	report "$what" $status
+	if [ $status -eq 0 ]; then
+		sed -n 's/^ *\([0-9]* states\), stored/# \1/p' "$work/$name/report"
+	else
+		sed 's/^/# /' "$work/$name/report"
+	fi
+}
+
+verified ascending "rows in increasing order of address"
+verified descending "rows in decreasing order of address" -DDESCENDING
+
+while IFS='|' read -r name file text what; do
+	verify "$name" "-DNO_$name"
+	finds "$name"
+	report "the error is found without $name: $what" $?
+	[ -n "$file" ] || continue
+	grep -q -F -e "$text" "$top/$file"
+	report "$name is in $file" $?
+done < <(grep -v '^#' "$here/barriers.list")
+
+echo "1..$count"
+exit $((bad > 0))

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The tables of compiled code: one writer, and one thread that runs what has
+ * been published and is sampled there, so that the kernel reads the tables in
+ * its place.  See README.md for what the names of barriers stand for.
+ *
+ * Memory: the stores of the writer are a log in program order.  A load returns
+ * the newest store to its location among those that the reader has to see, the
+ * first "floor" of the log, or any later one: stores become visible in any
+ * order, loads happen in any order, and each location for itself.  What a
+ * reader has to see grows by barriers only:
+ *
+ *   store_release	obliges whoever loads it to see all stores before it
+ *   wmb		each later store obliges to see those before the wmb
+ *   rmb		loads after it see what the stores oblige to that any load before
+ *		it met
+ *
+ * There are no dependencies between loads, and two loads of one location may
+ * even see its stores in the wrong order: weaker than any machine.
+ *
+ * -DNO_<barrier> makes a plain load or store of one barrier.
+ */
+
+#define TABLES	2
+#define ROWS	2		/* in one table */
+#define ADDRS	6
+
+/* The address with this number in the order in which rows are appended. */
+#ifdef DESCENDING
+#define AT(nr)	(ADDRS - 1 - (nr))
+#else
+#define AT(nr)	(nr)
+#endif
+#define STUB	AT(3)		/* code that never gets a row is there */
+
+/* Locations */
+#define USED(t)		(t)
+#define NEXT(t)		(TABLES + (t))
+#define IP(t, r)	(2 * TABLES + 3 * ((t) * ROWS + (r)))
+#define SIZE(t, r)	(IP(t, r) + 1)
+#define RULE(t, r)	(IP(t, r) + 2)
+#define SEQ		(2 * TABLES + 3 * TABLES * ROWS)
+#define ENTRY(a)	(SEQ + 1 + (a))
+#define LOCATIONS	ENTRY(ADDRS)
+
+/* Rules; the entry of an address holds the rule of the code that is there. */
+#define NOTHING		0
+#define F0		1
+#define F1		2
+#define F2		3
+#define F4		4
+#define F5		5
+#define F0_AGAIN	6
+#define DEFAULT		7	/* of code that no row covers */
+#define GARBAGE		8
+#define TRUNCATED	9
+
+#define LOG		84
+byte loc[LOG];
+byte val[LOG];
+byte rel[LOG];			/* what an acquire load of it obliges to see */
+byte n;
+byte fence;
+
+bit has_seq;			/* else nothing is rewritten */
+bit unlinked[TRUNCATED];	/* can no more be entered */
+byte inside = NOTHING;		/* where the runner has a frame */
+
+/* --- the writer's memory operations */
+
+inline append(l, v, r)
+{
+	atomic {
+		loc[n] = l;
+		val[n] = v;
+		rel[n] = r;
+		n++
+	}
+}
+
+#define store(l, v)		append(l, v, fence)
+#define store_release(l, v)	append(l, v, n + 1)
+
+inline wmb()
+{
+	fence = n
+}
+
+#ifdef NO_USED_RELEASE
+#define store_used		store
+#else
+#define store_used		store_release
+#endif
+
+#ifdef NO_NEXT_RELEASE
+#define store_next		store
+#else
+#define store_next		store_release
+#endif
+
+#ifdef NO_ENTRY_RELEASE
+#define store_entry		store
+#else
+#define store_entry		store_release
+#endif
+
+#ifdef NO_RETIRE_RELEASE
+#define store_entry_retired	store
+#else
+#define store_entry_retired	store_release
+#endif
+
+#ifdef NO_SEQ_ODD_WMB
+#define wmb_seq_odd()		skip
+#else
+#define wmb_seq_odd()		wmb()
+#endif
+
+#ifdef NO_SEQ_EVEN_RELEASE
+#define store_seq_even		store
+#else
+#define store_seq_even		store_release
+#endif
+
+/* --- the reader's */
+
+inline load(l, dst)
+{
+	atomic {
+		d_step {
+			i = floor - 1;
+			do
+			:: loc[i] != l -> i--
+			:: else -> break
+			od;
+			later = 0;
+			j = i + 1;
+			do
+			:: j < n && loc[j] == l -> later++; j++
+			:: j < n && loc[j] != l -> j++
+			:: j >= n -> break
+			od;
+			j = 0
+		}
+		select(pick : 0 .. later);
+		skip;
+		d_step {
+			do
+			:: pick > 0 ->
+				i++;
+				if
+				:: loc[i] == l -> pick--
+				:: else
+				fi
+			:: else -> break
+			od;
+			dst = val[i];
+			if
+			:: rel[i] > pending -> pending = rel[i]
+			:: else
+			fi;
+			i = 0;
+			later = 0
+		}
+	}
+}
+
+inline rmb()
+{
+	if
+	:: pending > floor -> floor = pending
+	:: else
+	fi
+}
+
+#ifdef NO_USED_RMB
+#define rmb_used()		skip
+#else
+#define rmb_used()		rmb()
+#endif
+
+#ifdef NO_NEXT_RMB
+#define rmb_next()		skip
+#else
+#define rmb_next()		rmb()
+#endif
+
+#ifdef NO_ENTRY_RMB
+#define rmb_entry()		skip
+#else
+#define rmb_entry()		rmb()
+#endif
+
+#ifdef NO_SEQ_BEGIN_RMB
+#define rmb_seq_begin()		skip
+#else
+#define rmb_seq_begin()		rmb()
+#endif
+
+#ifdef NO_SEQ_END_RMB
+#define rmb_seq_end()		skip
+#else
+#define rmb_seq_end()		rmb()
+#endif
+
+/* --- the writer */
+
+inline write_row(t, r, ip, rule)
+{
+	store(IP(t, r), ip);
+	store(SIZE(t, r), 1);
+	store(RULE(t, r), rule)
+}
+
+/* Nobody enters the code any more, and nobody is in it. */
+inline vacate(code)
+{
+	unlinked[code] = 1;
+#ifndef NO_LEAVE_WAIT
+	(inside != code)
+#endif
+}
+
+inline publish(t, r, ip, rule)
+{
+	write_row(t, r, ip, rule);
+	store_used(USED(t), r + 1)
+}
+
+active proctype writer()
+{
+	(fence != 0);
+
+	publish(0, 0, AT(0), F0);
+	store_entry(ENTRY(AT(0)), F0);
+	publish(0, 1, AT(1), F1);
+	store_entry(ENTRY(AT(1)), F1);
+
+	/* The table is full: chain the second. */
+	publish(1, 0, AT(2), F2);
+	store_next(NEXT(0), 1);
+	store_entry(ENTRY(AT(2)), F2);
+
+	/* Retire, and put code there that the default rule describes. */
+	vacate(F0);
+	store(SIZE(0, 0), 0);
+	store_entry_retired(ENTRY(AT(0)), DEFAULT);
+	vacate(F1);
+	store(SIZE(0, 1), 0);
+
+	if
+	:: has_seq
+	:: else -> goto end_writer
+	fi;
+
+	/* Compact: one row is left, and the second table is free. */
+	store(SEQ, 1);
+	wmb_seq_odd();
+	write_row(0, 0, AT(2), F2);
+	store(USED(0), 1);
+	store(NEXT(0), 0);
+	store_seq_even(SEQ, 2);
+
+	/* Append as before. */
+	publish(0, 1, AT(4), F4);
+	store_entry(ENTRY(AT(4)), F4);
+	publish(1, 0, AT(5), F5);
+	store_next(NEXT(0), 1);
+	store_entry(ENTRY(AT(5)), F5);
+
+	/* Reuse the first address: all rows move. */
+	vacate(DEFAULT);
+	store(SEQ, 3);
+	wmb_seq_odd();
+	write_row(1, 1, AT(5), F5);
+	write_row(1, 0, AT(4), F4);
+	store(USED(1), 2);
+	write_row(0, 1, AT(2), F2);
+	write_row(0, 0, AT(0), F0_AGAIN);
+	store_seq_even(SEQ, 4);
+	store_entry(ENTRY(AT(0)), F0_AGAIN);
+
+end_writer:
+	skip
+}
+
+/* --- the reader: the kernel, in the place of the sampled thread */
+
+#ifdef DESCENDING
+#define FOLLOWS		(ip + size <= last)
+#define BEHIND_LAST	(addr < ip)
+#define BEFORE_ADDR	(ip > addr)
+#define CHOSEN		(lo)
+#else
+#define FOLLOWS		(ip >= last_end && ip > last)
+#define BEHIND_LAST	(addr >= ip + size)
+#define BEFORE_ADDR	(ip <= addr)
+#define CHOSEN		(lo - 1)
+#endif
+
+inline bisect(t)
+{
+	lo = 0;
+	high = used;
+	do
+	:: lo < high ->
+		load(IP(t, (lo + high) / 2), ip);
+		if
+		:: BEFORE_ADDR -> lo = (lo + high) / 2 + 1
+		:: else -> high = (lo + high) / 2
+		fi
+	:: else -> break
+	od;
+	if
+	:: CHOSEN >= 0 && CHOSEN < used ->
+		load(IP(t, CHOSEN), ip);
+		load(SIZE(t, CHOSEN), size);
+		if
+		:: ip <= addr && addr < ip + size -> load(RULE(t, CHOSEN), found)
+		:: else
+		fi
+	:: else
+	fi
+}
+
+inline search()
+{
+	table = 0;
+	last = 0;
+	last_end = 0;
+	found = DEFAULT;
+	do
+	:: load(USED(table), used);
+		rmb_used();
+		if
+		:: used == 0 -> break
+		:: else
+		fi;
+		if
+		:: table > 0 ->
+			load(IP(table, 0), ip);
+			load(SIZE(table, 0), size);
+			if
+			:: FOLLOWS
+			:: else -> break
+			fi
+		:: else
+		fi;
+		load(IP(table, used - 1), ip);
+		load(SIZE(table, used - 1), size);
+		if
+		:: BEHIND_LAST
+		:: else -> bisect(table); break
+		fi;
+		last = ip;
+		last_end = ip + size;
+		load(NEXT(table), table);
+		rmb_next();
+		if
+		:: table == 0 -> break
+		:: else
+		fi
+	od
+}
+
+inline seq_begin()
+{
+	if
+	:: has_seq ->
+		load(SEQ, seq);
+		rmb_seq_begin()
+	:: else
+	fi
+}
+
+inline seq_end()
+{
+	again = seq;
+	if
+	:: has_seq ->
+		rmb_seq_end();
+		load(SEQ, again)
+	:: else
+	fi
+}
+
+inline lookup()
+{
+	start = floor;
+	tries = 0;
+	do
+	:: tries == 2 -> found = TRUNCATED; break
+	:: else ->
+		tries++;
+		seq_begin();
+		if
+		:: seq & 1
+		:: else ->
+			search();
+			seq_end();
+			if
+			:: seq == again -> break
+			:: else
+			fi
+		fi
+	od
+}
+
+/*
+ * A truncated stack is right only beside a rewrite, one that is not over for
+ * all that this thread has seen before.
+ */
+inline check()
+{
+	d_step {
+		rewritten = 0;
+		i = 0;
+		do
+		:: i < n ->
+			if
+			:: loc[i] == SEQ && i < start -> rewritten = val[i] & 1
+			:: loc[i] == SEQ && i >= start -> rewritten = 1
+			:: else
+			fi;
+			i++
+		:: else -> break
+		od;
+		i = 0
+	}
+	assert(found == code || (found == TRUNCATED && rewritten))
+}
+
+active proctype runner()
+{
+	byte floor = LOCATIONS;
+	byte pending, i, j, later, pick;
+	byte addr, code, seq, again, tries, start;
+	byte table, used, last, last_end, lo, high, ip, size, found;
+	bit rewritten;
+
+	(fence != 0);
+
+end_idle:
+	do
+	:: atomic {
+		select(addr : 0 .. ADDRS - 1);
+		load(ENTRY(addr), code);
+		rmb_entry();
+		if
+		:: code != NOTHING && !(addr != STUB && unlinked[code]) ->
+			inside = code
+		:: else -> code = NOTHING
+		fi
+	   }
+	   if
+	   :: code != NOTHING ->
+#ifdef NO_LEAVE_RELEASE
+		if
+		:: inside = NOTHING
+		:: skip
+		fi;
+#endif
+		lookup();
+		check()
+	   :: else
+	   fi;
+	   d_step {
+		inside = NOTHING;
+		addr = 0; code = 0; seq = 0; again = 0; tries = 0; start = 0;
+		table = 0; used = 0; last = 0; last_end = 0; lo = 0; high = 0;
+		ip = 0; size = 0; found = 0; rewritten = 0; pick = 0
+	   }
+	od
+}
+
+/* The second table lies where something else was. */
+init {
+	if
+	:: has_seq = 1
+	:: skip
+	fi;
+	d_step {
+		do
+		:: n < LOCATIONS ->
+			loc[n] = n;
+			rel[n] = LOCATIONS;
+			n++
+		:: else -> break
+		od;
+		val[USED(1)] = 2;
+		val[IP(1, 0)] = AT(2);
+		val[SIZE(1, 0)] = 1;
+		val[RULE(1, 0)] = GARBAGE;
+		val[IP(1, 1)] = STUB;
+		val[SIZE(1, 1)] = 1;
+		val[RULE(1, 1)] = GARBAGE;
+		val[ENTRY(STUB)] = DEFAULT;
+		fence = LOCATIONS
+	}
+}
