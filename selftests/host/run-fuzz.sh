@@ -1,23 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: run-fuzz.sh DIR LIBFUZZER-ARG...
+# usage: run-fuzz.sh DIR NAME:LIBFUZZER-ARG...
 #
-# Fuzzes from the seeds in DIR/corpus, with the same random numbers each time.
+# Runs DIR/NAME_fuzz, one after the other, each with the same random numbers each
+# time; that of SFrame from the seeds in DIR/corpus.
 
 dir=$1
 shift
-rm -rf "$dir/found"
-mkdir -p "$dir/found"
+count=0 failed=0
 
 echo "TAP version 13"
-echo "1..1"
-if "$dir/sframe_fuzz" -seed=1 -max_len=4096 -artifact_prefix="$dir/" "$@" \
-	"$dir/found" "$dir/corpus" >"$dir/fuzz.log" 2>&1; then
-	grep -E '^(#[0-9]+.*DONE|Done)' "$dir/fuzz.log" | sed 's/^#*/# /'
-	echo "ok 1 - decoder stays in bounds"
-else
-	sed 's/^/# /' "$dir/fuzz.log" | tail -n 60
-	echo "not ok 1 - decoder stays in bounds"
-	exit 1
-fi
+echo "1..$#"
+for target; do
+	name=${target%%:*}
+	count=$((count + 1))
+	rm -rf "$dir/found"
+	mkdir -p "$dir/found"
+	seeds=''
+	[ "$name" != sframe ] || seeds=$dir/corpus
+	if "$dir/${name}_fuzz" -seed=1 -max_len=4096 -artifact_prefix="$dir/" "${target#*:}" \
+		"$dir/found" ${seeds:+"$seeds"} >"$dir/$name-fuzz.log" 2>&1; then
+		grep -E '^(#[0-9]+.*DONE|Done)' "$dir/$name-fuzz.log" | sed 's/^#*/# /'
+		echo "ok $count - $name reader stays in bounds"
+	else
+		sed 's/^/# /' "$dir/$name-fuzz.log" | tail -n 60
+		echo "not ok $count - $name reader stays in bounds"
+		failed=1
+	fi
+done
+exit $failed

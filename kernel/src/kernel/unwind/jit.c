@@ -30,6 +30,7 @@
  * are __always_inline: objtool allows no call there.
  */
 #include <linux/errno.h>
+#include <linux/minmax.h>
 #include <linux/sched/signal.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
@@ -285,6 +286,7 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 /* -EAGAIN: the rows are being rewritten. */
 static int jit_seq_begin(const struct jit_unwind *jit, u32 *seq)
 {
+	*seq = 0;
 	if (!jit->seq)
 		return 0;
 

@@ -18,6 +18,7 @@
  * @fault: first byte of it that is not mapped
  * @window_start: start of the range that may be read now
  * @window_end: end of that range; @window_start outside of a window
+ * @loads: how many there were
  */
 struct user_arena {
 	unsigned long start;
@@ -25,9 +26,14 @@ struct user_arena {
 	unsigned long fault;
 	unsigned long window_start;
 	unsigned long window_end;
+	unsigned long loads;
 };
 
 extern struct user_arena user_arena;
+
+/* The arena is all there is, so that a bound of user space is one of it. */
+#define TASK_SIZE_MAX		(user_arena.end + 1)
+#define pagefault_disabled()	false
 
 static inline bool user_range_ok(unsigned long addr, unsigned long len)
 {
@@ -71,6 +77,7 @@ static inline bool user_load(void *to, unsigned long addr, unsigned long len)
 	if (addr < user_arena.window_start || addr > user_arena.window_end ||
 	    len > user_arena.window_end - addr)
 		abort();
+	user_arena.loads++;
 	if (addr + len > user_arena.fault)
 		return false;
 	memcpy(to, (const void *)addr, len);
@@ -86,5 +93,9 @@ do {									\
 		goto label;						\
 	(val) = loaded;							\
 } while (0)
+
+/* Zero, or not. */
+#define get_user(val, ptr)						\
+	((int)copy_from_user(&(val), ptr, sizeof(*(ptr))))
 
 #endif /* HOST_LINUX_UACCESS_H */
