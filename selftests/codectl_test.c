@@ -32,6 +32,11 @@ int register_text(uint64_t start, uint64_t end, const void *sframe, size_t len)
 	return register_elf(&info);
 }
 
+int register_elf_text(uint64_t start, uint64_t end)
+{
+	return register_text(start, end, NULL, 0);
+}
+
 int unregister_text(uint64_t start, uint64_t end)
 {
 	struct code_unregister_info info = {

@@ -42,6 +42,8 @@ long sys_codectl(unsigned int option, const void *info, size_t size,
 		 unsigned int flags);
 int register_elf(const struct code_elf_info *info);
 int register_text(uint64_t start, uint64_t end, const void *sframe, size_t len);
+/* Without a table. */
+int register_elf_text(uint64_t start, uint64_t end);
 int unregister_text(uint64_t start, uint64_t end);
 
 /* Whether some registration covers @addr; its page is mapped executable. */

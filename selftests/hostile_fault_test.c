@@ -147,14 +147,14 @@ TEST_F(fault, return_address_in_a_protected_page)
  */
 static noinline uint64_t call_below(const struct stub *stub, uint64_t value)
 {
-	void (*run)(void (*)(void), uint64_t *, uint64_t, long) =
+	void (*run)(void (*)(void), uint64_t *, uint64_t, long, uint64_t) =
 		(void *)stub->text;
 	volatile uint64_t fill[64];
 	uint64_t ra;
 
 	for (size_t i = 0; i < ARRAY_SIZE(fill); i++)
 		fill[i] = addr_of((void *)&fill[i]) % 16 ? value : value & -16;
-	run(NULL, &ra, value, MARKER_NR);
+	run(NULL, &ra, value, MARKER_NR, 0);
 	return fill[0] | fill[1];
 }
 

@@ -6,37 +6,7 @@
  */
 #include <limits.h>
 
-#include "stub.h"
-#include "unwind_common.h"
-
-FIXTURE(hostile)
-{
-	struct sampler marks;
-	struct stack stack;
-	struct stub stub;
-};
-
-FIXTURE_SETUP(hostile)
-{
-	REQUIRE_CODECTL();
-	ASSERT_EQ(0, sampler_open_syscall(&self->marks, MARKER_NR));
-	ASSERT_EQ(0, stub_map(&self->stub, 2));
-	stub_plant = 0;
-}
-
-FIXTURE_TEARDOWN(hostile)
-{
-	sampler_close(&self->marks);
-	stub_unmap(&self->stub);
-}
-
-/* What the wrong table may still lead to. */
-enum verdict {
-	SHORT,	/* the frame it describes is the last one */
-	PREFIX,	/* as far as it goes, the truth */
-	LIES,	/* anything from the process's own memory */
-	LIES_AT_THE_TOP, /* that as the topmost frame, else SHORT */
-};
+#include "hostile_fixture.h"
 
 FIXTURE_VARIANT(hostile)
 {
@@ -225,62 +195,6 @@ HOSTILE(header_fde_off_huge, PREFIX, h->fde_off = ~0U);
 HOSTILE(header_fre_len_huge, PREFIX, h->fre_len = ~0U; fde->fre_off = ~0U);
 HOSTILE(all_zero, SHORT, memset(h + 1, 0, s->table_size - sizeof(*h)));
 HOSTILE(all_ones, SHORT, memset(h + 1, 0xff, s->table_size - sizeof(*h)));
-
-static bool is_acceptable(const struct stack *stack, enum verdict verdict,
-			  unsigned int frames)
-{
-	if (verdict == LIES_AT_THE_TOP)
-		verdict = frames == 1 ? LIES : SHORT;
-	switch (verdict) {
-	case SHORT:
-		return stack->nr == frames && stack_is_prefix(stack, &truth);
-	case PREFIX:
-		return stack->nr >= frames && stack_is_prefix(stack, &truth);
-	default:
-		return common_prefix(stack, &truth) >= frames;
-	}
-}
-
-/* Once as the topmost frame, once below a callback. */
-static void check_both(struct __test_metadata *_metadata,
-		       FIXTURE_DATA(hostile) * self, enum verdict verdict)
-{
-	void (*const callbacks[])(void) = { NULL, stub_callback };
-
-	for (int i = 0; i < 2; i++) {
-		truth_reset();
-		sampler_drain(&self->marks);
-		stub_run(&self->stub, callbacks[i]);
-		ASSERT_TRUE(sampler_next(&self->marks, &self->stack));
-		EXPECT_TRUE(is_acceptable(&self->stack, verdict, 1 + i)) {
-			TH_LOG("%s", i ? "below a callback" : "topmost");
-			print_stack(&self->stack, &truth);
-		}
-		EXPECT_FALSE(has_kernel_address(&self->stack));
-	}
-}
-
-/*
- * At any instant nothing of the kernel's is seen.  A task's deferred stacks go
- * to all of its events, so this one is open for no longer.
- */
-static void check_samples(struct __test_metadata *_metadata,
-			  FIXTURE_DATA(hostile) * self)
-{
-	struct sampler clock;
-
-	ASSERT_EQ(0, sampler_open_clock(&clock, 4000));
-	for (int i = 0; i < 200; i++)
-		stub_run(&self->stub, i & 1 ? stub_callback : NULL);
-	while (sampler_next(&clock, &self->stack)) {
-		if (!stub_is_topmost(&self->stub, &self->stack))
-			continue;
-		EXPECT_FALSE(has_kernel_address(&self->stack)) {
-			print_stack(&self->stack, &truth);
-		}
-	}
-	sampler_close(&clock);
-}
 
 /*
  * Two ways in: registered when it was right, and then changed; and changed

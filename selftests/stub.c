@@ -6,15 +6,15 @@
 
 /*
  * void stub(void (*callback)(void), uint64_t *return_address, uint64_t plant,
- *	     long nr)
+ *	     long nr, uint64_t fp)
  */
 asm(
 "	.pushsection .rodata\n"
 "stub_code:\n"
 "	push	%rbp\n"			/*  0 */
-"	xor	%ebp, %ebp\n"		/*  1 */
-"	sub	$32, %rsp\n"		/*  3 */
-"	mov	40(%rsp), %rax\n"	/*  7 */
+"	mov	%r8, %rbp\n"		/*  1 */
+"	sub	$32, %rsp\n"		/*  4 */
+"	mov	40(%rsp), %rax\n"	/*  8 */
 "	mov	%rax, (%rsi)\n"
 "	mov	%rdx, (%rsp)\n"
 "	test	%rdi, %rdi\n"
@@ -36,12 +36,12 @@ asm(
 extern const uint8_t stub_code[], stub_after_call[], stub_after_marker[],
 	       stub_code_end[];
 
-#define EPILOGUE 36
+#define EPILOGUE 37
 
 const struct fre_spec stub_rows[] = {
 	{ 0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
 	{ 1, FRE_INFO(FRE_SP, 2, FRE_WORD1), { 16, STUB_FP_OFF } },
-	{ 7, FRE_INFO(FRE_SP, 2, FRE_WORD1), { STUB_FRAME, STUB_FP_OFF } },
+	{ 8, FRE_INFO(FRE_SP, 2, FRE_WORD1), { STUB_FRAME, STUB_FP_OFF } },
 	{ EPILOGUE, FRE_INFO(FRE_SP, 2, FRE_WORD1), { 16, STUB_FP_OFF } },
 	{ EPILOGUE + 1, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
 };
@@ -109,6 +109,15 @@ int stub_table_at(struct stub *stub, uint64_t addr, size_t pages)
 	return 0;
 }
 
+int stub_text_at(struct stub *stub, void *addr)
+{
+	if (mremap(stub->text, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   addr) != addr)
+		return -1;
+	stub->text = addr;
+	return 0;
+}
+
 int stub_register(const struct stub *stub)
 {
 	return register_text(addr_of(stub->text), addr_of(stub->text) + PAGE,
@@ -122,6 +131,8 @@ int stub_unregister(const struct stub *stub)
 }
 
 uint64_t stub_plant;
+uint64_t stub_fp;
+int64_t stub_fp_off;
 
 static uint64_t callback_ip;
 
@@ -136,14 +147,14 @@ bool stub_is_topmost(const struct stub *stub, const struct stack *stack)
 }
 
 typedef void (*stub_function)(void (*callback)(void), uint64_t *ra,
-			      uint64_t plant, long nr);
+			      uint64_t plant, long nr, uint64_t fp);
 
 void stub_run_exit(const struct stub *stub)
 {
 	stub_function run = (stub_function)stub->text;
 	uint64_t ra;
 
-	run(NULL, &ra, 0, __NR_exit_group);
+	run(NULL, &ra, 0, __NR_exit_group, 0);
 }
 
 /* libgcc knows no rule for the stub: its frame is put in by hand. */
@@ -151,16 +162,15 @@ __attribute__((noinline)) void stub_run(const struct stub *stub,
 					void (*callback)(void))
 {
 	stub_function run = (stub_function)stub->text;
-	unsigned int own = callback ? 3 : 2;
-	uint64_t ra;
+	uint64_t own[3], cfa;
 
 	truth_callers();
-	run(callback, &ra, stub_plant, MARKER_NR);
-	memmove(&truth.ip[own], truth.ip, truth.nr * sizeof(truth.ip[0]));
-	truth.nr += own;
-	truth.ip[own - 1] = ra;
-	truth.ip[own - 2] = addr_of(stub->text) +
-			    (callback ? stub->call_off : stub->marker_off);
-	if (callback)
-		truth.ip[0] = callback_ip;
+	/* All arguments are in registers: the call is made with this SP. */
+	asm volatile("mov %%rsp, %0" : "=r"(cfa));
+	run(callback, &own[2], stub_plant, MARKER_NR,
+	    stub_fp_off ? cfa + stub_fp_off : stub_fp);
+	own[1] = addr_of(stub->text) +
+		 (callback ? stub->call_off : stub->marker_off);
+	own[0] = callback_ip;
+	truth_prepend(callback ? own : own + 1, callback ? 3 : 2);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A function in anonymous memory, so that nothing but the table a test gives
- * for it describes it.  It saves %rbp and clears it, so that a walk by frame
- * pointers ends at it.
+ * for it describes it.  It saves %rbp and has 0 in it, unless a test wants
+ * something else there, so that a walk by frame pointers ends at it.
  */
 #ifndef CODECTL_STUB_H
 #define CODECTL_STUB_H
@@ -41,6 +41,8 @@ struct fde_spec stub_fde(const struct stub *stub);
 void stub_table_of(struct stub *stub, const struct fde_spec *fde);
 /* Has the table at @addr from now on; 0 or -1. */
 int stub_table_at(struct stub *stub, uint64_t addr, size_t pages);
+/* Moves its page of text; 0 or -1. */
+int stub_text_at(struct stub *stub, void *addr);
 int stub_register(const struct stub *stub);
 int stub_unregister(const struct stub *stub);
 
@@ -55,6 +57,9 @@ void stub_run_exit(const struct stub *stub);
 
 /* What the stub has in the word at its SP. */
 extern uint64_t stub_plant;
+/* What it has in %rbp; or, if that is not 0, how far %rbp is from the CFA. */
+extern uint64_t stub_fp;
+extern int64_t stub_fp_off;
 
 bool stub_is_topmost(const struct stub *stub, const struct stack *stack);
 

@@ -50,6 +50,13 @@ __attribute__((noinline)) void truth_callers(void)
 	_Unwind_Backtrace(add_frame, &c);
 }
 
+void truth_prepend(const uint64_t *ip, unsigned int nr)
+{
+	memmove(&truth.ip[nr], truth.ip, truth.nr * sizeof(truth.ip[0]));
+	memcpy(truth.ip, ip, nr * sizeof(truth.ip[0]));
+	truth.nr += nr;
+}
+
 void truth_reset(void)
 {
 	truth.nr = 0;

@@ -30,6 +30,8 @@ extern struct truth truth;
 void truth_capture(uint64_t ip);
 /* The truth is the callers of the function that calls this, and no more. */
 void truth_callers(void);
+/* Put @nr addresses that libgcc does not find before the truth. */
+void truth_prepend(const uint64_t *ip, unsigned int nr);
 void truth_reset(void);
 
 /* Write down the return address of the function that this is used in. */

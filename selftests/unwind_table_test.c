@@ -5,53 +5,7 @@
  */
 #include <signal.h>
 
-#include "stub.h"
-#include "unwind_common.h"
-
-FIXTURE(table)
-{
-	struct sampler sampler;
-	struct stack stack;
-	struct stub stub;
-};
-
-FIXTURE_SETUP(table)
-{
-	REQUIRE_CODECTL();
-	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
-	ASSERT_EQ(0, stub_map(&self->stub, 2));
-}
-
-FIXTURE_TEARDOWN(table)
-{
-	sampler_close(&self->sampler);
-	stub_unmap(&self->stub);
-}
-
-/* Both walks end where @topmost and @below say: by default at _start. */
-static void walk(struct __test_metadata *_metadata, FIXTURE_DATA(table) * self,
-		 unsigned int topmost, unsigned int below)
-{
-	void (*const callbacks[])(void) = { NULL, stub_callback };
-	const unsigned int lengths[] = { topmost, below };
-
-	for (int i = 0; i < 2; i++) {
-		unsigned int nr;
-
-		truth_reset();
-		sampler_drain(&self->sampler);
-		stub_run(&self->stub, callbacks[i]);
-		ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
-		nr = lengths[i] ?: truth.nr;
-		EXPECT_EQ(nr, self->stack.nr);
-		EXPECT_EQ(nr, common_prefix(&self->stack, &truth)) {
-			TH_LOG("%s", i ? "below a callback" : "topmost");
-			print_stack(&self->stack, &truth);
-		}
-	}
-}
-
-#define COMPLETE 0
+#include "table_fixture.h"
 
 #define OUTERMOST FRE_INFO(FRE_SP, 0, FRE_WORD1), { 0 }
 
@@ -179,7 +133,7 @@ TEST_F(table, pc_mask)
 /* Of two rows, the one for the offset in the block. */
 TEST_F(table, pc_mask_rows)
 {
-	const unsigned int block = 11;
+	const unsigned int block = 12;
 	unsigned int off = self->stub.marker_off % block;
 	const struct fre_spec rows[] = {
 		{ 0, OUTERMOST },
