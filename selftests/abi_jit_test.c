@@ -346,10 +346,6 @@ static void check_overlaps(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, reg(self->start - 1, self->start));
 }
 
-static int register_elf_text(uint64_t start, uint64_t end)
-{
-	return register_text(start, end, NULL, 0);
-}
 
 TEST_F(jit, overlaps_compiled_code)
 {

@@ -2,7 +2,7 @@
 /*
  * codectl(2) as a caller sees it: options, flags, structure sizes, the switch
  * and the limit.  What the fields of a registration may hold is in
- * abi_elf_test.c and abi_sframe_test.c.
+ * abi_elf_test.c, abi_sframe_test.c and abi_jit_test.c.
  */
 #include <linux/limits.h>
 
@@ -13,6 +13,10 @@ _Static_assert(sizeof(struct code_elf_info) == CODE_ELF_INFO_SIZE_VER1,
 	       "size of struct code_elf_info");
 _Static_assert(offsetof(struct code_elf_info, unwind_format) ==
 	       CODE_ELF_INFO_SIZE_VER0, "VER0 of struct code_elf_info");
+_Static_assert(sizeof(struct code_jit_info) == CODE_JIT_INFO_SIZE_VER1,
+	       "size of struct code_jit_info");
+_Static_assert(offsetof(struct code_jit_info, jit_flags) ==
+	       CODE_JIT_INFO_SIZE_VER0, "VER0 of struct code_jit_info");
 _Static_assert(sizeof(struct code_unregister_info) ==
 	       CODE_UNREGISTER_INFO_SIZE_VER0,
 	       "size of struct code_unregister_info");
@@ -24,6 +28,11 @@ struct elf_info_ext {
 	uint64_t extra1, extra2, extra3;
 };
 
+struct jit_info_ext {
+	struct code_jit_info inner;
+	uint64_t extra1, extra2, extra3;
+};
+
 struct unregister_info_ext {
 	struct code_unregister_info inner;
 	uint64_t extra1, extra2, extra3;
@@ -31,6 +40,7 @@ struct unregister_info_ext {
 
 union any_info {
 	struct elf_info_ext elf;
+	struct jit_info_ext jit;
 	struct unregister_info_ext unregister;
 };
 
@@ -77,6 +87,14 @@ FIXTURE_VARIANT_ADD(codectl, register_elf)
 	.ext = sizeof(struct elf_info_ext),
 };
 
+FIXTURE_VARIANT_ADD(codectl, register_jit)
+{
+	.option = CODE_REGISTER_JIT,
+	.ver0 = CODE_JIT_INFO_SIZE_VER0,
+	.known = sizeof(struct code_jit_info),
+	.ext = sizeof(struct jit_info_ext),
+};
+
 FIXTURE_VARIANT_ADD(codectl, unregister)
 {
 	.option = CODE_UNREGISTER,
@@ -89,7 +107,7 @@ FIXTURE_VARIANT_ADD(codectl, unregister)
 static long call_and_undo(const FIXTURE_VARIANT(codectl) * variant,
 			  uint64_t text, const void *info, size_t size)
 {
-	bool reg = variant->option == CODE_REGISTER_ELF;
+	bool reg = variant->option != CODE_UNREGISTER;
 	long ret;
 
 	if (!reg)
@@ -105,11 +123,14 @@ static void fill_info(const FIXTURE_VARIANT(codectl) * variant,
 {
 	uint64_t text = addr_of(self->text);
 
-	if (variant->option != CODE_UNREGISTER)
+	if (variant->option == CODE_REGISTER_ELF)
 		return;
 	memset(&self->info, 0, sizeof(self->info));
-	self->info.unregister.inner.text_start = text;
-	self->info.unregister.inner.text_end = text + PAGE;
+	/* Both structures start with the text. */
+	self->info.jit.inner.text_start = text;
+	self->info.jit.inner.text_end = text + PAGE;
+	if (variant->option == CODE_REGISTER_JIT)
+		self->info.jit.inner.unwind_head = text + PAGE;
 }
 
 /* Sizes and alignments, as copy_struct_from_user() promises. */
@@ -221,7 +242,7 @@ TEST_F(codectl, unknown_flags)
 
 TEST(unknown_options)
 {
-	const unsigned int options[] = { 2, 3, 4, 255, 1U << 31, ~0U };
+	const unsigned int options[] = { 3, 4, 255, 1U << 31, ~0U };
 	uint64_t zero[16] = { 0 };
 
 	REQUIRE_CODECTL();

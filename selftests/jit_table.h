@@ -3,6 +3,8 @@
 #ifndef CODECTL_JIT_TABLE_H
 #define CODECTL_JIT_TABLE_H
 
+#include <linux/codectl.h>
+
 #include "stub.h"
 
 typedef struct code_jit_unwind_fre jit_row;

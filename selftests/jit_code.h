@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Compiled code: functions of several shapes that are copied into a region and
+ * call what they are given.  The assembler's DWARF for them is the source of
+ * their truth, and rows written by hand are what the kernel has.
+ */
+#ifndef CODECTL_JIT_CODE_H
+#define CODECTL_JIT_CODE_H
+
+#include "jit_table.h"
+
+struct jit_shape {
+	const uint8_t *code;
+	const uint8_t *code_end;
+	const uint8_t *call;	/* the instruction after its call */
+	const jit_row *row;
+	const jit_row *row_end;
+	bool by_fp;		/* its CFA is told by FP */
+	bool saves_fp;
+	bool loses_fp;		/* has its first argument in %rbp */
+};
+
+/*
+ * A small frame; one of 69696 bytes; a frame pointer; %rbp saved and used for
+ * something else; the same, told as lost; %rbp far above the CFA.
+ */
+extern const struct jit_shape jit_small, jit_big, jit_fp, jit_saved, jit_lost,
+			      jit_above;
+#define NR_JIT_SHAPES 6
+extern const struct jit_shape *const jit_shapes[NR_JIT_SHAPES];
+
+/* Every offset is derived from the tables: a fork at any time does no harm. */
+struct jit_region {
+	uint8_t *text;
+	size_t text_size;
+	uint8_t *tables;
+	size_t table_size;	/* of each */
+	unsigned int nr_tables;
+	struct code_jit_info info;
+	uint32_t seq;
+};
+
+/* 0 or -1; the first table is there, and nothing is registered. */
+int jit_region_map(struct jit_region *r, size_t text_pages,
+		   unsigned int nr_tables, size_t table_size);
+void jit_region_unmap(struct jit_region *r);
+
+/*
+ * Publishes a function behind all others; @target is what it calls, with its
+ * own arguments.  NULL when text or tables are full.
+ */
+uint8_t *jit_emit(struct jit_region *r, const struct jit_shape *shape,
+		  const void *target);
+/* Writes the code alone, anywhere. */
+void jit_write(uint8_t *at, const struct jit_shape *shape, const void *target);
+/* The same, and tells libgcc of it. */
+uint8_t *jit_make(struct jit_region *r, const struct jit_shape *shape,
+		  const void *target);
+void jit_describe(const uint8_t *at, const struct jit_shape *shape);
+
+/* The row that covers @at, NULL if none does. */
+jit_row *jit_row_at(const struct jit_region *r, const void *at);
+
+static inline uint64_t jit_return_address(const uint8_t *at,
+					  const struct jit_shape *shape)
+{
+	return addr_of(at) + (shape->call - shape->code);
+}
+
+/* Calls it; %rbp is saved, whatever becomes of it. */
+void jit_call(const uint8_t *function, const void *arg);
+
+/*
+ * The same, with the truth of the stack at the marker in jit_leaf() afterwards;
+ * @function calls nothing else.
+ */
+void jit_run(const uint8_t *function, const struct jit_shape *shape);
+void jit_leaf(void);
+
+/* Of these, the address of the marker, and where a call of jit_run() returns. */
+extern uint64_t jit_leaf_ip;
+extern const uint8_t jit_run_return[];
+
+#endif /* CODECTL_JIT_CODE_H */
