@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "codectl_test.h"
+#include "jit_table.h"
 #include "kselftest_harness.h"
 
 FIXTURE(proc)
@@ -16,6 +17,14 @@ FIXTURE(proc)
 	uint64_t b;	/* not */
 };
 
+FIXTURE_VARIANT(proc)
+{
+	int (*reg)(uint64_t start, uint64_t end);
+};
+
+FIXTURE_VARIANT_ADD(proc, elf) { .reg = register_elf_text };
+FIXTURE_VARIANT_ADD(proc, jit) { .reg = register_jit_text };
+
 FIXTURE_SETUP(proc)
 {
 	REQUIRE_CODECTL();
@@ -23,7 +32,7 @@ FIXTURE_SETUP(proc)
 	ASSERT_NE(NULL, self->mem);
 	self->a = addr_of(self->mem);
 	self->b = self->a + 2 * PAGE;
-	ASSERT_EQ(0, register_text(self->a, self->a + PAGE, NULL, 0));
+	ASSERT_EQ(0, variant->reg(self->a, self->a + PAGE));
 }
 
 FIXTURE_TEARDOWN(proc)
@@ -140,7 +149,7 @@ TEST_F(proc, dontfork_drops_in_the_child)
 {
 	struct peer p;
 
-	ASSERT_EQ(0, register_text(self->b, self->b + 2 * PAGE, NULL, 0));
+	ASSERT_EQ(0, variant->reg(self->b, self->b + 2 * PAGE));
 	/* One page of it is enough. */
 	ASSERT_EQ(0, madvise((void *)(self->b + PAGE), PAGE, MADV_DONTFORK));
 	if (!peer_fork(&p))

@@ -12,6 +12,7 @@
 #include <sys/shm.h>
 
 #include "codectl_test.h"
+#include "jit_table.h"
 #include "kselftest_harness.h"
 
 #define RX (PROT_READ | PROT_EXEC)
@@ -35,8 +36,19 @@ static int area_map(struct area *a)
 	if (!a->mem || !a->other)
 		return -ENOMEM;
 	a->text = a->mem + TEXT_PAGE * PAGE;
-	return register_text(addr_of(a->text),
-			     addr_of(a->text) + TEXT_PAGES * PAGE, NULL, 0);
+	return 0;
+}
+
+static int area_register_elf(struct area *a)
+{
+	return register_elf_text(addr_of(a->text),
+				 addr_of(a->text) + TEXT_PAGES * PAGE);
+}
+
+static int area_register_jit(struct area *a)
+{
+	return register_jit_text(addr_of(a->text),
+				 addr_of(a->text) + TEXT_PAGES * PAGE);
 }
 
 static bool area_is_registered(const struct area *a)
@@ -177,7 +189,9 @@ EVENT(mremap_shrink_into_text, DROPS, return move(a->text, 2, 1, 0, NULL));
 EVENT(mremap_shrink_beside_text, KEEPS,
 	return move(a->mem, AREA_PAGES, TEXT_PAGE + TEXT_PAGES, 0, NULL));
 
-TEST_F(life, event)
+static void check_event(struct __test_metadata *_metadata,
+			FIXTURE_DATA(life) * self,
+			const FIXTURE_VARIANT(life) * variant)
 {
 	ASSERT_EQ(0, variant->event(&self->area)) {
 		TH_LOG("the event did not take place: %s", strerror(errno));
@@ -190,15 +204,36 @@ TEST_F(life, event)
 				   NULL, 0));
 }
 
+TEST_F(life, event)
+{
+	ASSERT_EQ(0, area_register_elf(&self->area));
+	check_event(_metadata, self, variant);
+}
+
+TEST_F(life, event_for_compiled_code)
+{
+	ASSERT_EQ(0, area_register_jit(&self->area));
+	check_event(_metadata, self, variant);
+}
+
 FIXTURE(gap)
 {
 	struct area area;
 };
 
+FIXTURE_VARIANT(gap)
+{
+	int (*reg)(struct area *a);
+};
+
+FIXTURE_VARIANT_ADD(gap, elf) { .reg = area_register_elf };
+FIXTURE_VARIANT_ADD(gap, jit) { .reg = area_register_jit };
+
 FIXTURE_SETUP(gap)
 {
 	REQUIRE_CODECTL();
 	ASSERT_EQ(0, area_map(&self->area));
+	ASSERT_EQ(0, variant->reg(&self->area));
 }
 
 FIXTURE_TEARDOWN(gap)
@@ -331,6 +366,39 @@ TEST_F(shm, remapped)
 				   SHM_EXEC | SHM_REMAP));
 	EXPECT_EQ(0, unregister_text(addr_of(self->mem),
 				     addr_of(self->mem) + 2 * PAGE));
+}
+
+/*
+ * How code is committed into a reservation, page by page: what comes over it
+ * has another protection or another file behind it.
+ */
+TEST(reservation_that_is_committed)
+{
+	const uint64_t size = CODE_JIT_MAX_TEXT;
+	uint8_t *mem;
+	uint64_t at;
+
+	REQUIRE_CODECTL();
+	mem = mmap(NULL, size, PROT_NONE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	at = addr_of(mem);
+	ASSERT_EQ(0, register_jit_text(at, at + size));
+	ASSERT_EQ(0, mprotect(mem, PAGE, RX | PROT_WRITE));
+	ASSERT_EQ(0, mprotect(mem + size - PAGE, PAGE, RX));
+	ASSERT_EQ(0, fixed(mem + size / 2, 16, RX));
+	ASSERT_EQ(0, fixed(mem + size / 2 + 4 * PAGE, 1, PROT_NONE));
+	ASSERT_EQ(mem + PAGE, mmap(mem + PAGE, PAGE, RX, MAP_SHARED | MAP_FIXED,
+				   memfd_create("code", 0), 0));
+	EXPECT_TRUE(text_is_registered(at));
+	EXPECT_TRUE(text_is_registered(at + size - PAGE));
+	EXPECT_EQ(0, unregister_text(at, at + size));
+	ASSERT_EQ(0, register_jit_text(at, at + size));
+	/* One page out of a million is enough. */
+	ASSERT_EQ(0, munmap(mem + size - 5 * PAGE, PAGE));
+	EXPECT_EQ(-ENOENT, unregister_text(at, at + size));
+	EXPECT_FALSE(text_is_registered(at));
+	munmap(mem, size);
 }
 
 TEST_HARNESS_MAIN
