@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef COMPILE_H
+#define COMPILE_H
+
+#include "engine.h"
+
+/*
+ * Emits a function.  Tier 1 keeps one local in a register and what it computes
+ * on the stack; tier 2 keeps more locals in registers, folds constants, and
+ * compares where it branches.
+ */
+void compile_function(struct engine *engine, const struct code *code,
+		      const struct function *function, int slot,
+		      int first_slot);
+
+#endif /* COMPILE_H */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs programs: one engine is what one thread has, with a region of code of
+ * its own.  Compiled code has the engine in %r14.
+ */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ast.h"
+#include "emit.h"
+#include "heap.h"
+#include "runtime.h"
+
+/* Programs that are loaded at a time, and their functions. */
+#define NR_PLACES	3
+#define NR_SLOTS	(NR_PLACES * MAX_FUNCTIONS)
+#define NR_CODES	(3 * NR_SLOTS + 16)
+#define MAX_PROGRAMS	32
+
+/* Calls until a function is compiled again. */
+#define TIER_1_CALLS	200
+
+struct code {
+	int64_t active;		/* frames; counted by the code itself */
+	uint8_t *start;
+	uint32_t len;		/* 0: not in use */
+	uint32_t id;		/* never used again */
+	int tier;
+	bool retiring;		/* nobody gets here, but some may be here */
+};
+
+/* A function of a program that is loaded; calls go through @entry. */
+struct slot {
+	void *entry;
+	void *stub;
+	int64_t countdown;
+	const struct function *function;
+	struct code *stub_code;
+	struct code *code;
+};
+
+struct place {
+	const struct program *program;
+	int first_slot;
+};
+
+struct engine_options {
+	bool descending;	/* the code grows down */
+	bool reuse_at_once;	/* fill holes while compiled code runs, too */
+};
+
+struct engine_stat {
+	unsigned long compiled[3];	/* by tier */
+	unsigned long retired, reused, flushed;
+	unsigned long most_tables;
+};
+
+/* One line of the log. */
+struct code_record {
+	uint64_t start;
+	uint32_t len, id, mark_off, mark_from, mark_to;
+	char name[2 * MAX_NAME + 16];
+};
+
+struct engine {
+	/* known to compiled code */
+	struct slot slots[NR_SLOTS];
+	struct code codes[NR_CODES];
+	void *glue[NR_BUILTINS];
+	void *lazy;
+
+	int64_t (*enter)(struct engine *engine, void *entry,
+			 const int64_t *args);
+	struct engine_options options;
+	struct codectl_region *region;
+	struct heap heap;
+	uint8_t *edge;			/* behind what stays for ever */
+	struct place places[NR_PLACES];
+	unsigned int next_place;
+	/* functions that were worth compiling twice */
+	uint64_t hot[MAX_PROGRAMS];
+	struct run run;
+	struct engine_stat stat;
+	struct code_record *log;
+	size_t log_len, log_size;
+	struct emit emit;
+};
+
+struct engine *engine_open(const struct engine_options *options);
+void engine_close(struct engine *engine);
+
+/* Loads a program, if it is not, and calls its main(). */
+void engine_run(struct engine *engine, const struct program *program);
+
+/* Calls a function from C. */
+int64_t engine_call(struct engine *engine, int slot, const int64_t *args,
+		    int nr);
+
+/* Compiles the function of a slot; compiled code calls it through its stub. */
+void *engine_compile(struct engine *engine, int slot);
+
+/* Whether compiled code has frames on the stack of this thread. */
+static inline bool engine_runs(const struct engine *engine)
+{
+	return engine->run.depth > 0;
+}
+
+_Noreturn void engine_fail(const char *what);
+
+/* Offsets from %r14. */
+#define ENGINE_OFF(member)	((int32_t)offsetof(struct engine, member))
+
+static inline int32_t slot_off(int slot, size_t member)
+{
+	return ENGINE_OFF(slots) + slot * sizeof(struct slot) + member;
+}
+
+static inline int32_t active_off(const struct engine *engine,
+				 const struct code *code)
+{
+	return (const char *)&code->active - (const char *)engine;
+}
+
+#endif /* ENGINE_H */

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+/*
+ * jit-demo: compiles programs while they run, and lets the kernel know of it
+ * through libcodectl.
+ *
+ * usage: jit-demo [-t THREADS] [-n ROUNDS] [-m] [-d] [-r] [-s STEPS] [-l LOG]
+ *		   FILE...
+ *
+ *	-t	threads, each with an engine of its own; 1 by default
+ *	-n	how often each thread runs each program
+ *	-m	write /tmp/perf-PID.map
+ *	-d	the first thread's code grows down, and not that of the second
+ *	-r	reuse addresses of code while compiled code runs
+ *	-s	check the rows of so many instructions of the first thread
+ *	-l	write there what was compiled where
+ *
+ * Prints what each program prints; whatever runs again has to print the same,
+ * and that what is in FILE.out, if there is one.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "code.h"
+#include "step.h"
+
+#define MAX_THREADS	8
+
+static struct {
+	struct program *programs[MAX_PROGRAMS];
+	int nr_programs;
+	int threads;
+	long rounds;
+	unsigned long steps;
+	struct engine_options engine;
+	const char *log;
+} options = { .threads = 1, .rounds = 1 };
+
+static struct engine *engines[MAX_THREADS];
+
+static void check_output(const struct engine *engine,
+			 const struct program *program)
+{
+	const char *output = engine->run.output ?: "";
+
+	if (!program->expected || !strcmp(output, program->expected))
+		return;
+	fprintf(stderr, "jit-demo: %s printed something else:\n%s",
+		program->name, output);
+	exit(1);
+}
+
+static void run_programs(struct engine *engine, bool print)
+{
+	const struct program *program;
+
+	for (int i = 0; i < options.nr_programs; i++) {
+		program = options.programs[i];
+		engine_run(engine, program);
+		check_output(engine, program);
+		if (print)
+			printf("%s:\n%s", program->name,
+			       engine->run.output ?: "");
+	}
+}
+
+/* Each thread opens its own engine: the region has one writer. */
+static void *run_thread(void *arg)
+{
+	long number = (long)arg;
+	struct engine_options engine = options.engine;
+
+	engine.descending ^= number & 1;
+	engines[number] = engine_open(&engine);
+	if (!number && options.steps)
+		step_start(options.steps);
+	for (long round = 0; round < options.rounds; round++)
+		run_programs(engines[number], !number && !round);
+	if (!number && options.steps)
+		step_stop();
+	return NULL;
+}
+
+static void write_log(void)
+{
+	FILE *file = fopen(options.log, "w");
+
+	if (!file) {
+		perror(options.log);
+		exit(1);
+	}
+	for (int i = 0; i < options.threads; i++)
+		code_write_log(engines[i], file);
+	step_write_log(file);
+	if (fclose(file)) {
+		perror(options.log);
+		exit(1);
+	}
+}
+
+static void run_threads(void)
+{
+	pthread_t threads[MAX_THREADS];
+
+	for (long i = 1; i < options.threads; i++)
+		if (pthread_create(&threads[i], NULL, run_thread, (void *)i))
+			engine_fail("no thread");
+	run_thread(NULL);
+	for (int i = 1; i < options.threads; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static _Noreturn void show_usage(void)
+{
+	fprintf(stderr,
+		"usage: %s [-t THREADS] [-n ROUNDS] [-m] [-d] [-r] [-s STEPS]\n"
+		"\t[-l LOG] FILE...\n", program_invocation_short_name);
+	exit(2);
+}
+
+static void parse_options(int argc, char **argv)
+{
+	int opt;
+
+	while ((opt = getopt(argc, argv, "t:n:mdrs:l:")) != -1) {
+		if (opt == 't')
+			options.threads = atoi(optarg);
+		else if (opt == 'n')
+			options.rounds = atol(optarg);
+		else if (opt == 'm' && codectl_perf_map(1))
+			engine_fail("no perf map");
+		else if (opt == 'd')
+			options.engine.descending = true;
+		else if (opt == 'r')
+			options.engine.reuse_at_once = true;
+		else if (opt == 's')
+			options.steps = strtoul(optarg, NULL, 10);
+		else if (opt == 'l')
+			options.log = optarg;
+		else if (opt == '?')
+			show_usage();
+	}
+	if (optind == argc || argc - optind > MAX_PROGRAMS ||
+	    options.threads < 1 || options.threads > MAX_THREADS)
+		show_usage();
+}
+
+int main(int argc, char **argv)
+{
+	parse_options(argc, argv);
+	for (int i = optind; i < argc; i++) {
+		struct program *program = parse_program(argv[i]);
+
+		program->number = options.nr_programs;
+		options.programs[options.nr_programs++] = program;
+	}
+	run_threads();
+	if (options.log)
+		write_log();
+	for (int i = 0; i < options.threads; i++)
+		engine_close(engines[i]);
+	return 0;
+}
