@@ -3,8 +3,7 @@
 #ifndef CODECTL_JIT_TABLE_H
 #define CODECTL_JIT_TABLE_H
 
-#include <linux/codectl.h>
-
+#include "codectl_test.h"
 #include "stub.h"
 
 typedef struct code_jit_unwind_fre jit_row;
