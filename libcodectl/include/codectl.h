@@ -29,6 +29,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 struct codectl_region;
 
 /* --- the system call */
@@ -316,6 +318,8 @@ int codectl_lookup(uint64_t ip, struct codectl_rule *rule);
  * Return: 0, or the error of opening or writing the file.
  */
 int codectl_perf_map(int on);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the library share.
+ *
+ * A region is one mapping: struct codectl_region, its tables one behind the
+ * other, for each row the place of a name, and the names.  Tables are linked in
+ * the order in which they lie, so that the chain is always the first few.
+ *
+ * There is no count of rows but used_len: a child that another thread's fork()
+ * makes in the middle of an append has the rows that were published, and
+ * overwrites what was written behind them.
+ */
+#ifndef CODECTL_INTERNAL_H
+#define CODECTL_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "codectl.h"
+
+#define CODECTL_UNLIKELY(x)	__builtin_expect(!!(x), 0)
+/* Two lines of 64 bytes, which are prefetched as a pair. */
+#define CODECTL_LINE		__attribute__((__aligned__(128)))
+
+#define CODECTL_PAGE		4096UL
+#define CODECTL_FRE_SIZE	sizeof(struct code_jit_unwind_fre)
+
+/**
+ * struct codectl_region - a region
+ * @text_start: first byte of the text
+ * @text_len: its length
+ * @flags: CODECTL_REGION_*
+ * @jit_flags: CODE_JIT_*
+ * @rule: the default rule
+ * @tables: where the first table is
+ * @table_size: bytes from one table to the next
+ * @table_rows: rows in one table
+ * @max_tables: tables that there is space for
+ * @registered: whether the kernel knows the region
+ * @row_names: for each row of all tables, the unit in @names where the name of
+ *	the function that begins with the row is, or 0
+ * @names: records of names, in units of 4 bytes
+ * @names_max: units in @names
+ * @map_len: bytes in the mapping
+ * @next: the next region, under the lock; read by codectl_lookup() without
+ * @tail: the last table, or one before it
+ * @names_used: units used
+ * @names_lost: names that found no space
+ * @seq: odd while rows are rewritten
+ *
+ * Everything up to @next is constant while the writer runs; what the writer
+ * writes has cache lines of its own.
+ */
+struct codectl_region {
+	uint64_t text_start;
+	uint64_t text_len;
+	uint32_t flags;
+	uint32_t jit_flags;
+	struct code_jit_unwind_fre rule;
+	char *tables;
+	uint64_t table_size;
+	uint64_t table_rows;
+	uint32_t max_tables;
+	uint32_t registered;
+	uint32_t *row_names;
+	uint32_t *names;
+	uint64_t names_max;
+	size_t map_len;
+	struct codectl_region *next;
+
+	CODECTL_LINE struct code_jit_unwind_table *tail;
+	uint64_t names_used;
+	uint64_t names_lost;
+	CODECTL_LINE uint32_t seq;
+};
+
+/**
+ * struct codectl_func - a function to be published
+ * @off: first byte, from the start of the text
+ * @len: its length
+ * @nr: number of @rows
+ * @rows: its rows, as given
+ * @name: its name, or NULL
+ */
+struct codectl_func {
+	uint32_t off;
+	uint32_t len;
+	uint32_t nr;
+	const struct code_jit_unwind_fre *rows;
+	const char *name;
+};
+
+/**
+ * struct codectl_cursor - a row of a chain
+ * @table: its table
+ * @row: its number there; behind the last row of the chain, as many as there are
+ */
+struct codectl_cursor {
+	struct code_jit_unwind_table *table;
+	uint64_t row;
+};
+
+/* --- fork.c: the lock of all that is not a writer's own, held over fork() */
+
+void codectl_lock(void);
+void codectl_unlock(void);
+
+/* --- lookup.c: the list of regions, under the lock */
+
+extern struct codectl_region *codectl_regions;
+void codectl_list_add(struct codectl_region *region);
+void codectl_list_remove(struct codectl_region *region);
+void codectl_lookup_forked(void);
+
+/* --- names.c */
+
+extern uint32_t codectl_names_on;
+uint32_t codectl_name_keep(struct codectl_region *region,
+			   const struct codectl_func *func);
+void codectl_name_write(const struct codectl_func *func, uint64_t start);
+void codectl_names_compact(struct codectl_region *region);
+
+/* --- rewrite.c */
+
+int codectl_rewrite_add(struct codectl_region *region,
+			const struct codectl_func *func, int why);
+
+/* --- rows.c */
+
+void codectl_rows_find(const struct codectl_region *region, uint64_t off,
+		       struct codectl_cursor *pos);
+void codectl_cursor_next(struct codectl_cursor *pos);
+bool codectl_cursor_prev(const struct codectl_region *region,
+			 struct codectl_cursor *pos);
+
+static inline struct code_jit_unwind_table *
+codectl_table(const struct codectl_region *region, uint64_t nr)
+{
+	return (void *)(region->tables + nr * region->table_size);
+}
+
+static inline uint64_t
+codectl_table_nr(const struct codectl_region *region,
+		 const struct code_jit_unwind_table *table)
+{
+	return ((const char *)table - region->tables) / region->table_size;
+}
+
+/* Acquire: names are replayed by other threads; pairs with every release. */
+static inline uint64_t codectl_used(const struct code_jit_unwind_table *table)
+{
+	return __atomic_load_n(&table->used_len, __ATOMIC_ACQUIRE) /
+	       CODECTL_FRE_SIZE;
+}
+
+static inline struct code_jit_unwind_table *
+codectl_next(const struct code_jit_unwind_table *table)
+{
+	return (void *)(uintptr_t)__atomic_load_n(&table->next,
+						  __ATOMIC_ACQUIRE);
+}
+
+static inline struct code_jit_unwind_fre *
+codectl_row(const struct codectl_cursor *pos)
+{
+	return &pos->table->fre[pos->row];
+}
+
+static inline uint32_t codectl_row_size(const struct codectl_cursor *pos)
+{
+	return __atomic_load_n(&codectl_row(pos)->size, __ATOMIC_RELAXED);
+}
+
+static inline bool codectl_cursor_valid(const struct codectl_cursor *pos)
+{
+	return pos->row < codectl_used(pos->table);
+}
+
+static inline uint32_t *
+codectl_row_name(const struct codectl_region *region,
+		 const struct codectl_cursor *pos)
+{
+	return &region->row_names[codectl_table_nr(region, pos->table) *
+				  region->table_rows + pos->row];
+}
+
+static inline bool codectl_descending(const struct codectl_region *region)
+{
+	return region->jit_flags & CODE_JIT_DESCENDING;
+}
+
+/*
+ * Readers may still look at a row that is overwritten, and find out afterwards;
+ * so each word is stored at once.
+ */
+static inline void
+codectl_store_row(struct code_jit_unwind_fre *to,
+		  const struct code_jit_unwind_fre *from)
+{
+	typedef uint64_t __attribute__((__may_alias__)) word;
+	word bits[sizeof(*to) / sizeof(word)];
+	unsigned int i;
+
+	__builtin_memcpy(bits, from, sizeof(bits));
+	for (i = 0; i < sizeof(*to) / sizeof(word); i++)
+		__atomic_store_n((word *)to + i, bits[i], __ATOMIC_RELAXED);
+}
+
+/* The row @i of a function as it is in the table. */
+static inline void
+codectl_store_func_row(struct code_jit_unwind_fre *to,
+		       const struct codectl_func *func, uint32_t i)
+{
+	struct code_jit_unwind_fre row = func->rows[i];
+
+	row.ip_off += func->off;
+	codectl_store_row(to, &row);
+}
+
+#endif /* CODECTL_INTERNAL_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CODECTL_READER_H
+#define CODECTL_READER_H
+
+#define jit_find	codectl_jit_find
+#define jit_fre_known	codectl_jit_fre_known
+
+#include "jit.h"
+
+#endif /* CODECTL_READER_H */

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Regions: opening, appending, retiring, closing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+
+#define MIN_ROWS	16
+/* So that sums of sizes do not overflow. */
+#define MAX_SPACE	(1UL << 40)
+
+_Static_assert(sizeof(struct codectl_region) <= CODECTL_PAGE,
+	       "tables begin on the second page");
+
+static uint64_t round_up(uint64_t value)
+{
+	return (value + CODECTL_PAGE - 1) & -CODECTL_PAGE;
+}
+
+static bool attr_valid(const struct codectl_region_attr *attr)
+{
+	const uint32_t known = CODE_JIT_DEFAULT_RULE | CODE_JIT_DESCENDING |
+			       CODE_JIT_CALLSITE;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(attr->__reserved) / sizeof(uint64_t); i++) {
+		if (attr->__reserved[i])
+			return false;
+	}
+
+	return !(attr->flags & ~CODECTL_REGION_REWRITE) &&
+	       !(attr->jit_flags & ~known) &&
+	       !(attr->jit_flags & CODE_JIT_DEFAULT_RULE) ==
+	       !attr->default_rule &&
+	       attr->max_rows <= MAX_SPACE && attr->table_rows <= MAX_SPACE &&
+	       attr->name_bytes <= MAX_SPACE;
+}
+
+/* Where everything is in the mapping; addresses are offsets until it is there. */
+static void lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
+		    const struct codectl_region_attr *attr)
+{
+	uint64_t rows = attr->max_rows ? attr->max_rows : len / 8;
+	uint64_t per_table = attr->table_rows, tables, names;
+
+	if (rows < MIN_ROWS && !attr->max_rows)
+		rows = MIN_ROWS;
+	if (!per_table || per_table > rows)
+		per_table = rows;
+	tables = (rows + per_table - 1) / per_table;
+	if (tables > CODE_JIT_MAX_TABLES)
+		tables = CODE_JIT_MAX_TABLES;
+	names = attr->name_bytes ? attr->name_bytes : len;
+	/* Units are counted by 32 bits, from 1. */
+	if (names > UINT32_MAX)
+		names = UINT32_MAX;
+
+	*region = (struct codectl_region) {
+		.text_start = text,
+		.text_len = len,
+		.flags = attr->flags,
+		.jit_flags = attr->jit_flags,
+		.table_rows = per_table,
+		.table_size = sizeof(struct code_jit_unwind_table) +
+			      per_table * CODECTL_FRE_SIZE,
+		.max_tables = tables,
+		.names_max = names / sizeof(uint32_t),
+		.names_used = 1,
+	};
+	if (attr->default_rule)
+		region->rule = *attr->default_rule;
+	region->map_len = CODECTL_PAGE +
+			  round_up(tables * region->table_size) +
+			  round_up(tables * per_table * sizeof(uint32_t)) +
+			  round_up(names);
+}
+
+static struct codectl_region *map_region(const struct codectl_region *layout)
+{
+	struct codectl_region *region;
+	char *map;
+
+	map = mmap(NULL, layout->map_len, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return NULL;
+
+	region = (void *)map;
+	*region = *layout;
+	region->tables = map + CODECTL_PAGE;
+	region->row_names = (void *)(region->tables +
+			    round_up(region->max_tables * region->table_size));
+	region->names = (void *)((char *)region->row_names +
+			round_up(region->max_tables * region->table_rows *
+				 sizeof(uint32_t)));
+	region->tail = codectl_table(region, 0);
+	region->tail->reserved_len = region->table_rows * CODECTL_FRE_SIZE;
+
+	return region;
+}
+
+static int register_region(struct codectl_region *region)
+{
+	struct code_jit_info info = {
+		.text_start = region->text_start,
+		.text_end = region->text_start + region->text_len,
+		.unwind_head = (uintptr_t)region->tables,
+		.jit_flags = region->jit_flags,
+		.cfa_off = region->rule.cfa_off,
+		.ra_off = region->rule.ra_off,
+		.fp_off = region->rule.fp_off,
+		.info = region->rule.info,
+	};
+	int ret;
+
+	if (region->flags & CODECTL_REGION_REWRITE)
+		info.seq = (uintptr_t)&region->seq;
+
+	ret = codectl_syscall(CODE_REGISTER_JIT, &info, sizeof(info), 0);
+	region->registered = !ret;
+	switch (ret) {
+	case -EINVAL:
+	case -ENOMEM:
+	case -EEXIST:
+	case -ENOSPC:
+		return ret;
+	default:
+		return 0;
+	}
+}
+
+static bool overlaps_region(uint64_t start, uint64_t len)
+{
+	const struct codectl_region *region;
+
+	for (region = codectl_regions; region; region = region->next) {
+		if (start < region->text_start + region->text_len &&
+		    region->text_start < start + len)
+			return true;
+	}
+
+	return false;
+}
+
+int codectl_region_open(const void *text, size_t len,
+			const struct codectl_region_attr *attr,
+			struct codectl_region **regionp)
+{
+	const struct codectl_region_attr none = { 0 };
+	struct codectl_region layout, *region;
+	uint64_t start = (uintptr_t)text;
+	int ret;
+
+	if (!attr)
+		attr = &none;
+	if (!start || !len || len > CODE_JIT_MAX_TEXT || start + len < start ||
+	    !attr_valid(attr))
+		return -EINVAL;
+
+	lay_out(&layout, start, len, attr);
+	region = map_region(&layout);
+	if (!region)
+		return -ENOMEM;
+
+	codectl_lock();
+	ret = overlaps_region(start, len) ? -EEXIST : register_region(region);
+	if (!ret)
+		codectl_list_add(region);
+	codectl_unlock();
+	if (ret) {
+		munmap(region, region->map_len);
+		return ret;
+	}
+	*regionp = region;
+
+	return 0;
+}
+
+void codectl_region_close(struct codectl_region *region)
+{
+	struct code_unregister_info info;
+
+	if (!region)
+		return;
+
+	codectl_lock();
+	if (region->registered) {
+		info.text_start = region->text_start;
+		info.text_end = region->text_start + region->text_len;
+		codectl_syscall(CODE_UNREGISTER, &info, sizeof(info), 0);
+	}
+	codectl_list_remove(region);
+	codectl_unlock();
+	munmap(region, region->map_len);
+}
+
+static bool rows_valid(const struct codectl_func *func)
+{
+	uint64_t end = 0;
+	bool bad = false;
+	uint32_t i;
+
+	for (i = 0; i < func->nr; i++) {
+		bad |= func->rows[i].ip_off < end || !func->rows[i].size;
+		end = (uint64_t)func->rows[i].ip_off + func->rows[i].size;
+	}
+
+	return !bad && end <= func->len;
+}
+
+/* Does the function come after all that the table has? */
+static bool is_behind(const struct codectl_region *region,
+		      const struct code_jit_unwind_fre *last,
+		      const struct codectl_func *func)
+{
+	if (codectl_descending(region))
+		return (uint64_t)func->off + func->len <= last->ip_off;
+
+	return func->off >= (uint64_t)last->ip_off + last->size;
+}
+
+/* The table for @nr more rows, which is linked when it has them, or NULL. */
+static struct code_jit_unwind_table *
+next_table(struct codectl_region *region, const struct codectl_func *func)
+{
+	struct code_jit_unwind_table *table = region->tail;
+	uint64_t nr = codectl_table_nr(region, table);
+
+	/* Even a retired row has to start before those in the next table. */
+	if (func->nr > region->table_rows || nr + 1 == region->max_tables ||
+	    (!codectl_descending(region) &&
+	     table->fre[codectl_used(table) - 1].ip_off == func->off))
+		return NULL;
+
+	table = codectl_table(region, nr + 1);
+	table->reserved_len = region->table_rows * CODECTL_FRE_SIZE;
+	/* What a fork() in the middle of this has left there. */
+	table->used_len = 0;
+	table->next = 0;
+
+	return table;
+}
+
+static void write_rows(struct codectl_region *region,
+		       struct code_jit_unwind_table *table, uint64_t used,
+		       const struct codectl_func *func)
+{
+	struct code_jit_unwind_fre *to = (void *)((char *)table->fre + used);
+	struct codectl_cursor first = { table, used / CODECTL_FRE_SIZE };
+	uint32_t i;
+
+	if (codectl_descending(region)) {
+		for (i = 0; i < func->nr; i++)
+			codectl_store_func_row(to + func->nr - 1 - i, func, i);
+		first.row += func->nr - 1;
+	} else {
+		for (i = 0; i < func->nr; i++)
+			codectl_store_func_row(to + i, func, i);
+	}
+
+	if (func->name || region->names_used > 1)
+		*codectl_row_name(region, &first) =
+			codectl_name_keep(region, func);
+}
+
+/* -EAGAIN: the function does not come after all that the region has. */
+static int append(struct codectl_region *region,
+		  const struct codectl_func *func)
+{
+	struct code_jit_unwind_table *table = region->tail, *tail;
+	uint64_t bytes = func->nr * CODECTL_FRE_SIZE, used;
+
+	while (CODECTL_UNLIKELY(table->next)) {
+		table = (void *)(uintptr_t)table->next;
+		region->tail = table;
+	}
+
+	used = table->used_len;
+	if (used && !is_behind(region, (void *)((char *)table->fre + used -
+						CODECTL_FRE_SIZE), func))
+		return -EAGAIN;
+
+	if (CODECTL_UNLIKELY(bytes > table->reserved_len - used)) {
+		if (!used)
+			return -ENOSPC;
+		tail = table;
+		table = next_table(region, func);
+		if (!table)
+			return -ENOSPC;
+		write_rows(region, table, 0, func);
+		table->used_len = bytes;
+		/*
+		 * After the rows and used_len: pairs with the read barrier
+		 * after next in the kernel's jit_skip_table().
+		 */
+		__atomic_store_n(&tail->next, (uintptr_t)table,
+				 __ATOMIC_RELEASE);
+		return 0;
+	}
+
+	write_rows(region, table, used, func);
+	/*
+	 * After the rows: pairs with the read barrier after used_len in the
+	 * kernel's jit_get_nr().
+	 */
+	__atomic_store_n(&table->used_len, used + bytes, __ATOMIC_RELEASE);
+
+	return 0;
+}
+
+/*
+ * Where the default rule is enough, a row with it makes the function one that
+ * has a name and can be retired.
+ */
+static bool add_default_row(const struct codectl_region *region,
+			    struct codectl_func *func,
+			    struct code_jit_unwind_fre *row)
+{
+	if (!(region->jit_flags & CODE_JIT_DEFAULT_RULE))
+		return false;
+
+	*row = region->rule;
+	row->ip_off = 0;
+	row->size = func->len;
+	func->rows = row;
+	func->nr = 1;
+
+	return true;
+}
+
+int codectl_region_add(struct codectl_region *region, uint64_t start,
+		       uint32_t len, const struct code_jit_unwind_fre *rows,
+		       unsigned int nr, const char *name)
+{
+	uint64_t off = start - region->text_start;
+	struct codectl_func func = {
+		.off = off,
+		.len = len,
+		.nr = nr,
+		.rows = rows,
+		.name = name,
+	};
+	struct code_jit_unwind_fre row;
+	int ret;
+
+	if (!len || off >= region->text_len || len > region->text_len - off)
+		return -EINVAL;
+	if (nr ? !rows_valid(&func) : !add_default_row(region, &func, &row))
+		return -EINVAL;
+
+	ret = append(region, &func);
+	if (CODECTL_UNLIKELY(ret))
+		ret = codectl_rewrite_add(region, &func, ret);
+	if (CODECTL_UNLIKELY(ret))
+		return ret;
+
+	/*
+	 * After the function is published: pairs with the membarrier(2) between
+	 * switching names on and replaying them in codectl_perf_map().
+	 */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (CODECTL_UNLIKELY(__atomic_load_n(&codectl_names_on,
+					     __ATOMIC_RELAXED)) && name)
+		codectl_name_write(&func, start);
+
+	return 0;
+}
+
+/*
+ * Counts the rows in a range, and retires them if @store.  -EINVAL if one of
+ * them is there in part only.
+ */
+static int retire_rows(struct codectl_region *region, uint64_t off,
+		       uint64_t end, bool store)
+{
+	bool descending = codectl_descending(region);
+	struct codectl_cursor pos;
+	int nr = 0;
+
+	codectl_rows_find(region, descending ? end : off, &pos);
+	/* In increasing order the row before may reach into the range. */
+	while (codectl_cursor_prev(region, &pos)) {
+		if (codectl_row(&pos)->size)
+			break;
+	}
+	for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos)) {
+		struct code_jit_unwind_fre *row = codectl_row(&pos);
+		uint64_t row_end = (uint64_t)row->ip_off + row->size;
+
+		if (descending ? row_end <= off : row->ip_off >= end)
+			break;
+		if (!row->size || row_end <= off || row->ip_off >= end)
+			continue;
+		if (row->ip_off < off || row_end > end)
+			return -EINVAL;
+		nr++;
+		if (store)
+			__atomic_store_n(&row->size, 0, __ATOMIC_RELAXED);
+	}
+
+	return nr;
+}
+
+int codectl_region_retire(struct codectl_region *region, uint64_t start,
+			  uint32_t len)
+{
+	uint64_t off = start - region->text_start;
+	int ret;
+
+	if (!len || off >= region->text_len || len > region->text_len - off)
+		return -EINVAL;
+
+	ret = retire_rows(region, off, off + len, false);
+
+	return ret > 0 ? retire_rows(region, off, off + len, true) : ret;
+}
+
+void codectl_region_stat(const struct codectl_region *region,
+			 struct codectl_region_stat *stat)
+{
+	struct codectl_cursor pos = { codectl_table(region, 0), 0 };
+	const struct code_jit_unwind_table *table;
+
+	*stat = (struct codectl_region_stat) {
+		.rows_max = region->max_tables * region->table_rows,
+		.names_lost = region->names_lost,
+		.registered = region->registered,
+	};
+	for (table = pos.table; table; table = codectl_next(table))
+		stat->tables++;
+	for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos)) {
+		stat->rows_used++;
+		if (!codectl_row_size(&pos))
+			continue;
+		stat->rows++;
+		stat->names += *codectl_row_name(region, &pos) != 0;
+	}
+}
