@@ -129,7 +129,7 @@ static __always_inline int jit_get_nr(struct jit_walk *walk)
 	jit_get(reserved, walk->table +
 		offsetof(struct code_jit_unwind_table, reserved_len), fault);
 
-	used = min3(used, reserved, (u64)(TASK_SIZE_MAX - 1 - rows));
+	used = min3(used, reserved, (u64)(TASK_SIZE_MAX - rows));
 	used /= sizeof(struct code_jit_unwind_fre);
 	walk->nr = min_t(u64, used, JIT_MAX_ROWS);
 
@@ -257,7 +257,6 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 		.descending = jit->flags & CODE_JIT_DESCENDING,
 		.table = jit->head,
 	};
-	const unsigned long max = TASK_SIZE_MAX - 1;
 	int ret = -ENODATA;
 
 	if (!walk.table)
@@ -269,10 +268,11 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 			return -EINTR;
 
 		if (walk.table % sizeof(u64) ||
-		    walk.table > max - sizeof(struct code_jit_unwind_table))
+		    walk.table > TASK_SIZE_MAX -
+				 sizeof(struct code_jit_unwind_table))
 			return -EFAULT;
 		if (!user_read_access_begin((void __user *)walk.table,
-					    max - walk.table))
+					    TASK_SIZE_MAX - walk.table))
 			return -EFAULT;
 		ret = jit_search_table(&walk, fre);
 		user_read_access_end();

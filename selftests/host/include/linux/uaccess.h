@@ -32,7 +32,7 @@ struct user_arena {
 extern struct user_arena user_arena;
 
 /* The arena is all there is, so that a bound of user space is one of it. */
-#define TASK_SIZE_MAX		(user_arena.end + 1)
+#define TASK_SIZE_MAX		(user_arena.end)
 #define pagefault_disabled()	false
 
 static inline bool user_range_ok(unsigned long addr, unsigned long len)

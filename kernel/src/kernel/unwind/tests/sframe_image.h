@@ -7,13 +7,10 @@
 #ifndef _SFRAME_IMAGE_H
 #define _SFRAME_IMAGE_H
 
-#include <kunit/test.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include "../sframe.h"
+#include "user_memory.h"
 
 #define FLAGS		(SFRAME_F_FDE_SORTED | SFRAME_F_FDE_FUNC_START_PCREL)
 #define SP		SFRAME_AMD64_SP
@@ -152,20 +149,6 @@ static inline struct image *new_image(struct kunit *test, unsigned long at)
 	img->at = at;
 
 	return img;
-}
-
-static inline unsigned long map_user(struct kunit *test, unsigned long addr,
-				     unsigned long len)
-{
-	unsigned long at;
-
-	at = kunit_vm_mmap(test, NULL, addr, len, PROT_READ | PROT_WRITE,
-			   MAP_ANONYMOUS | MAP_PRIVATE | (addr ? MAP_FIXED : 0),
-			   0);
-	KUNIT_ASSERT_NE(test, at, 0);
-	KUNIT_ASSERT_LT(test, at, TASK_SIZE_MAX);
-
-	return at;
 }
 
 static inline int image_test_init(struct kunit *test)

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the reader of compiled code's tables
+ *
+ * Two tables are chained, of two rows each that cover 0x10 bytes and leave 0x10
+ * out; each case changes one field of it and looks up one address.
+ */
+#include <linux/string.h>
+
+#include "../jit.h"
+#include "user_memory.h"
+
+#define NR_TABLES	2
+#define NR_ROWS		2
+#define FIRST		0x100
+#define STEP		0x20
+#define SIZE		0x10
+
+struct table {
+	u64				reserved_len;
+	u64				used_len;
+	u64				next;
+	struct code_jit_unwind_fre	fre[NR_ROWS];
+};
+
+/* What is put into user memory; @next counts from its start there. */
+struct image {
+	struct table	table[NR_TABLES];
+	u32		seq;
+};
+
+struct fixture {
+	unsigned long		at;
+	struct image		image;
+	struct jit_unwind	jit;
+};
+
+#define AT(field)	offsetof(struct image, field)
+#define ROW(t, r, f)	AT(table[t].fre[r].f)
+#define ROW_OFF(n)	(FIRST + (n) * STEP)
+#define ROW_LEN		((u64)sizeof(struct code_jit_unwind_fre))
+#define RULE		CODE_JIT_DEFAULT_RULE
+
+/* The row that @off is expected in has its number in cfa_off. */
+static const struct {
+	const char	*name;
+	unsigned int	at;
+	unsigned int	bytes;
+	u64		val;
+	u32		off;
+	int		ret;
+	s32		cfa_off;
+} cases[] = {
+	{ "first byte", AT(seq), 4, 0, ROW_OFF(0), 0, 0 },
+	{ "last byte", AT(seq), 4, 0, ROW_OFF(1) + SIZE - 1, 0, 1 },
+	{ "second table", AT(seq), 4, 0, ROW_OFF(2), 0, 2 },
+	{ "last row", AT(seq), 4, 0, ROW_OFF(3) + 1, 0, 3 },
+	{ "before all", AT(seq), 4, 0, FIRST - 1, -ENODATA },
+	{ "gap", AT(seq), 4, 0, ROW_OFF(0) + SIZE, -ENODATA },
+	{ "gap between tables", AT(seq), 4, 0, ROW_OFF(1) + SIZE, -ENODATA },
+	{ "behind all", AT(seq), 4, 0, ROW_OFF(3) + SIZE, -ENODATA },
+	{ "last address", AT(seq), 4, 0, U32_MAX, -ENODATA },
+	{ "retired", ROW(0, 1, size), 4, 0, ROW_OFF(1), -ENODATA },
+	{ "behind a retired row", ROW(0, 1, size), 4, 0, ROW_OFF(2), 0, 2 },
+	{ "row up to 2^32", ROW(1, 1, size), 4, U32_MAX, U32_MAX, 0, 3 },
+	{ "no row in use", AT(table[0].used_len), 8, 0, ROW_OFF(0), -ENODATA },
+	{ "less than a row", AT(table[0].used_len), 8, 23, ROW_OFF(0), -ENODATA },
+	{ "half of the second row", AT(table[0].used_len), 8, ROW_LEN + 12,
+	  ROW_OFF(0), 0, 0 },
+	{ "more in use than reserved", AT(table[1].used_len), 8, U64_MAX,
+	  ROW_OFF(3), 0, 3 },
+	{ "a row reserved", AT(table[1].reserved_len), 8, ROW_LEN, ROW_OFF(3),
+	  -ENODATA },
+	{ "all of memory reserved", AT(table[1].reserved_len), 8, U64_MAX,
+	  ROW_OFF(3), 0, 3 },
+	{ "next behind the mapping", AT(table[0].next), 8, PAGE_SIZE, ROW_OFF(2),
+	  -EFAULT },
+	{ "next not aligned", AT(table[0].next), 8, AT(table[1]) + 4, ROW_OFF(2),
+	  -EFAULT },
+	{ "next is itself", AT(table[0].next), 8, AT(table[0]), ROW_OFF(2),
+	  -ENODATA },
+	{ "next that nobody needs", AT(table[0].next), 8, 4, ROW_OFF(1), 0, 1 },
+	{ "next starts within the last row", ROW(1, 0, ip_off), 4,
+	  ROW_OFF(1) + SIZE - 1, ROW_OFF(2), -ENODATA },
+	{ "reserved byte", ROW(0, 0, __reserved[2]), 1, 1, ROW_OFF(0), 0, -1 },
+	{ "unknown bit", ROW(0, 0, info), 1, 0x80, ROW_OFF(0), 0, -1 },
+	{ "FP saved and lost", ROW(0, 0, info), 1,
+	  CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF, ROW_OFF(0), 0, -1 },
+	{ "being rewritten", AT(seq), 4, 1, ROW_OFF(0), -EAGAIN },
+	{ "rewritten before", AT(seq), 4, 2, ROW_OFF(0), 0, 0 },
+};
+
+static void make_image(struct image *image)
+{
+	unsigned int t, r;
+
+	for (t = 0; t < NR_TABLES; t++) {
+		image->table[t].reserved_len = sizeof(image->table[t].fre);
+		image->table[t].used_len = sizeof(image->table[t].fre);
+		for (r = 0; r < NR_ROWS; r++)
+			image->table[t].fre[r] = (struct code_jit_unwind_fre) {
+				.size = SIZE,
+				.ip_off = ROW_OFF(t * NR_ROWS + r),
+				.cfa_off = t * NR_ROWS + r,
+			};
+	}
+	image->table[0].next = AT(table[1]);
+}
+
+/* The same from the other end. */
+static void turn_image(struct image *image)
+{
+	struct image old = *image;
+	unsigned int n;
+
+	for (n = 0; n < NR_TABLES * NR_ROWS; n++)
+		image->table[n / NR_ROWS].fre[n % NR_ROWS] =
+			old.table[1 - n / NR_ROWS].fre[1 - n % NR_ROWS];
+}
+
+static void put_image(struct kunit *test, struct fixture *f)
+{
+	struct image image = f->image;
+
+	image.table[0].next += f->at;
+	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)f->at, &image,
+					      sizeof(image)));
+}
+
+static void one_field_changed(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct code_jit_unwind_fre fre;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		make_image(&f->image);
+		f->image.seq = 0;
+		memcpy((void *)&f->image + cases[i].at, &cases[i].val,
+		       cases[i].bytes);
+		put_image(test, f);
+
+		ret = jit_find(&f->jit, cases[i].off, &fre);
+		KUNIT_EXPECT_EQ_MSG(test, ret, cases[i].ret, "%s",
+				    cases[i].name);
+		if (ret)
+			continue;
+		if (cases[i].cfa_off < 0)
+			KUNIT_EXPECT_EQ_MSG(test, fre.info, CODE_FRE_UNKNOWN,
+					    "%s", cases[i].name);
+		else
+			KUNIT_EXPECT_EQ_MSG(test, fre.cfa_off, cases[i].cfa_off,
+					    "%s", cases[i].name);
+	}
+}
+
+static void descending(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct code_jit_unwind_fre fre;
+	unsigned int n;
+
+	turn_image(&f->image);
+	put_image(test, f);
+	f->jit.flags = CODE_JIT_DESCENDING;
+
+	for (n = 0; n < NR_TABLES * NR_ROWS; n++) {
+		KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, ROW_OFF(n), &fre));
+		KUNIT_EXPECT_EQ(test, fre.cfa_off, n);
+		KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, ROW_OFF(n) + SIZE - 1,
+						  &fre));
+		KUNIT_EXPECT_EQ(test, -ENODATA,
+				jit_find(&f->jit, ROW_OFF(n) + SIZE, &fre));
+		KUNIT_EXPECT_EQ(test, -ENODATA,
+				jit_find(&f->jit, ROW_OFF(n) - 1, &fre));
+	}
+
+	/* The second table reaches into the last row of the first. */
+	f->image.table[1].fre[0].size = STEP + 1;
+	put_image(test, f);
+	KUNIT_EXPECT_EQ(test, -ENODATA, jit_find(&f->jit, ROW_OFF(0), &fre));
+}
+
+static void default_rule(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct code_jit_unwind_fre fre;
+
+	f->jit.flags = RULE;
+	f->jit.rule.cfa_off = 0x1000;
+	KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, ROW_OFF(0), &fre));
+	KUNIT_EXPECT_EQ(test, fre.cfa_off, 0);
+	KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, ROW_OFF(0) + SIZE, &fre));
+	KUNIT_EXPECT_EQ(test, fre.cfa_off, 0x1000);
+	KUNIT_EXPECT_EQ(test, fre.ip_off, ROW_OFF(0) + SIZE);
+
+	f->jit.head = 0;
+	KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, U32_MAX - 1, &fre));
+	KUNIT_EXPECT_EQ(test, fre.cfa_off, 0x1000);
+
+	/* No rule for what may have one that cannot be read. */
+	f->jit.head = f->at + PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, -EFAULT, jit_find(&f->jit, ROW_OFF(0), &fre));
+}
+
+static void ends_of_memory(struct kunit *test)
+{
+	const unsigned long kernel[] = {
+		TASK_SIZE_MAX, PAGE_OFFSET, 0 - PAGE_SIZE, 0 - 8UL,
+		(unsigned long)cases & ~7UL,
+	};
+	struct fixture *f = test->priv;
+	struct code_jit_unwind_fre fre;
+	unsigned long at, last;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kernel); i++) {
+		f->jit.head = kernel[i];
+		KUNIT_EXPECT_EQ(test, -EFAULT,
+				jit_find(&f->jit, ROW_OFF(0), &fre));
+	}
+
+	/* A table whose last row is the last of user space. */
+	last = map_user(test, TASK_SIZE_MAX - PAGE_SIZE, PAGE_SIZE);
+	at = TASK_SIZE_MAX - sizeof(struct table);
+	KUNIT_ASSERT_GE(test, at, last);
+	f->image.table[0].reserved_len = U64_MAX;
+	f->image.table[0].used_len = U64_MAX;
+	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)at, &f->image,
+					      sizeof(struct table)));
+	f->jit.head = at;
+	KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, ROW_OFF(0), &fre));
+	KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, ROW_OFF(1), &fre));
+	KUNIT_EXPECT_EQ(test, fre.cfa_off, 1);
+
+	/* No room for a row: what are rows of the table above are its header. */
+	f->jit.head = TASK_SIZE_MAX - sizeof(struct code_jit_unwind_table);
+	KUNIT_EXPECT_EQ(test, -ENODATA, jit_find(&f->jit, ROW_OFF(1), &fre));
+	f->jit.head += sizeof(u64);
+	KUNIT_EXPECT_EQ(test, -EFAULT, jit_find(&f->jit, ROW_OFF(1), &fre));
+}
+
+static void without_page_faults(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct code_jit_unwind_fre fre;
+	int ret;
+
+	f->jit.head = map_user(test, 0, PAGE_SIZE);
+	pagefault_disable();
+	ret = jit_find(&f->jit, ROW_OFF(0), &fre);
+	pagefault_enable();
+	KUNIT_EXPECT_EQ(test, ret, -EFAULT);
+}
+
+static int jit_test_init(struct kunit *test)
+{
+	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	f->at = map_user(test, 0, PAGE_SIZE);
+	f->jit.head = f->at;
+	f->jit.seq = f->at + AT(seq);
+	make_image(&f->image);
+	put_image(test, f);
+	test->priv = f;
+
+	return 0;
+}
+
+static struct kunit_case jit_test_cases[] = {
+	KUNIT_CASE(one_field_changed),
+	KUNIT_CASE(descending),
+	KUNIT_CASE(default_rule),
+	KUNIT_CASE(ends_of_memory),
+	KUNIT_CASE(without_page_faults),
+	{}
+};
+
+static struct kunit_suite jit_test_suite = {
+	.name = "codectl_jit",
+	.init = jit_test_init,
+	.test_cases = jit_test_cases,
+};
+
+kunit_test_suite(jit_test_suite);
