@@ -380,28 +380,56 @@ __attribute__((noinline)) void jit_call(const uint8_t *function,
 	run(arg);
 }
 
-uint64_t jit_leaf_ip;
+static uint64_t leaf_ip;
 
 __attribute__((noinline)) void jit_leaf(void)
 {
-	jit_leaf_ip = marker();
+	leaf_ip = marker();
+}
+
+extern const uint8_t jit_enter_return[];
+
+__attribute__((noinline)) uint64_t jit_enter(const uint8_t *function)
+{
+	uint64_t arg = 0;
+
+	/* Whatever a function needs of its caller but a frame pointer. */
+	asm volatile("call	*%%rax\n"
+		     "jit_enter_return:"
+		     : "+a"(function), "+D"(arg)
+		     : : "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "rbp",
+		     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+		     "xmm7", "memory", "cc");
+	return (uint64_t)__builtin_return_address(0);
+}
+
+#define OWN_FRAMES 4
+
+static void own_frames(uint64_t own[OWN_FRAMES], const uint8_t *function,
+		       const struct jit_shape *shape, uint64_t ra)
+{
+	own[0] = leaf_ip;
+	own[1] = jit_return_address(function, shape);
+	own[2] = addr_of(jit_enter_return);
+	own[3] = ra;
+}
+
+void jit_expect(struct jit_thread *t, const uint8_t *function,
+		const struct jit_shape *shape, uint64_t ra)
+{
+	own_frames(t->truth.ip, function, shape, ra);
+	memcpy(t->truth.ip + OWN_FRAMES, t->callers.ip,
+	       t->callers.nr * sizeof(t->callers.ip[0]));
+	t->truth.nr = t->callers.nr + OWN_FRAMES;
 }
 
 __attribute__((noinline)) void jit_run(const uint8_t *function,
 				       const struct jit_shape *shape)
 {
-	uint64_t own[3], arg = 0;
+	uint64_t own[OWN_FRAMES], ra;
 
-	own[1] = jit_return_address(function, shape);
 	truth_callers();
-	asm volatile("call	*%%rax\n"
-		     "	.globl	jit_run_return\n"
-		     "jit_run_return:"
-		     : "+a"(function), "+D"(arg)
-		     : : "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "rbp",
-		     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
-		     "xmm7", "memory", "cc");
-	own[0] = jit_leaf_ip;
-	own[2] = addr_of(jit_run_return);
-	truth_prepend(own, 3);
+	ra = jit_enter(function);
+	own_frames(own, function, shape, ra);
+	truth_prepend(own, OWN_FRAMES);
 }

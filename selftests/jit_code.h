@@ -77,8 +77,19 @@ void jit_call(const uint8_t *function, const void *arg);
 void jit_run(const uint8_t *function, const struct jit_shape *shape);
 void jit_leaf(void);
 
-/* Of these, the address of the marker, and where a call of jit_run() returns. */
-extern uint64_t jit_leaf_ip;
-extern const uint8_t jit_run_return[];
+/*
+ * For threads, of which one at a time can have the truth: each has its own, made
+ * of the callers of the function that calls jit_enter().
+ */
+struct jit_thread {
+	struct truth callers;
+	struct truth truth;
+};
+
+/* Calls @function; returns where it returns to in the caller. */
+uint64_t jit_enter(const uint8_t *function);
+/* What the stack at the marker was. */
+void jit_expect(struct jit_thread *t, const uint8_t *function,
+		const struct jit_shape *shape, uint64_t ra);
 
 #endif /* CODECTL_JIT_CODE_H */
