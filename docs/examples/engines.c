@@ -61,7 +61,7 @@ static void bump(void)
 		.rets = rets,
 	};
 	struct codectl_region *region;
-	_Atomic(uint64_t) entry = 0;
+	uint64_t entry = 0;
 	unsigned int i;
 
 	CHECK(!codectl_region_open(text, LEN, NULL, &region));
