@@ -52,9 +52,10 @@
 #define F4		4
 #define F5		5
 #define F0_AGAIN	6
-#define DEFAULT		7	/* of code that no row covers */
-#define GARBAGE		8
-#define TRUNCATED	9
+#define F2_AGAIN	7
+#define DEFAULT		8	/* of code that no row covers */
+#define GARBAGE		9
+#define TRUNCATED	10
 
 #define LOG		84
 byte loc[LOG];
@@ -228,32 +229,8 @@ inline publish(t, r, ip, rule)
 	store_used(USED(t), r + 1)
 }
 
-active proctype writer()
+inline rewrite()
 {
-	(fence != 0);
-
-	publish(0, 0, AT(0), F0);
-	store_entry(ENTRY(AT(0)), F0);
-	publish(0, 1, AT(1), F1);
-	store_entry(ENTRY(AT(1)), F1);
-
-	/* The table is full: chain the second. */
-	publish(1, 0, AT(2), F2);
-	store_next(NEXT(0), 1);
-	store_entry(ENTRY(AT(2)), F2);
-
-	/* Retire, and put code there that the default rule describes. */
-	vacate(F0);
-	store(SIZE(0, 0), 0);
-	store_entry_retired(ENTRY(AT(0)), DEFAULT);
-	vacate(F1);
-	store(SIZE(0, 1), 0);
-
-	if
-	:: has_seq
-	:: else -> goto end_writer
-	fi;
-
 	/* Compact: one row is left, and the second table is free. */
 	store(SEQ, 1);
 	wmb_seq_odd();
@@ -280,9 +257,49 @@ active proctype writer()
 	write_row(0, 0, AT(0), F0_AGAIN);
 	store_seq_even(SEQ, 4);
 	store_entry(ENTRY(AT(0)), F0_AGAIN);
+}
 
-end_writer:
+/*
+ * Without a sequence count: what comes last may be retired, and its address get
+ * another row.  In decreasing order that one would not be found.
+ */
+inline reuse_last()
+{
+#ifndef DESCENDING
+	vacate(F2);
+	store(SIZE(1, 0), 0);
+	publish(1, 1, AT(2), F2_AGAIN);
+	store_entry(ENTRY(AT(2)), F2_AGAIN)
+#else
 	skip
+#endif
+}
+
+active proctype writer()
+{
+	(fence != 0);
+
+	publish(0, 0, AT(0), F0);
+	store_entry(ENTRY(AT(0)), F0);
+	publish(0, 1, AT(1), F1);
+	store_entry(ENTRY(AT(1)), F1);
+
+	/* The table is full: chain the second. */
+	publish(1, 0, AT(2), F2);
+	store_next(NEXT(0), 1);
+	store_entry(ENTRY(AT(2)), F2);
+
+	/* Retire, and put code there that the default rule describes. */
+	vacate(F0);
+	store(SIZE(0, 0), 0);
+	store_entry_retired(ENTRY(AT(0)), DEFAULT);
+	vacate(F1);
+	store(SIZE(0, 1), 0);
+
+	if
+	:: has_seq -> rewrite()
+	:: else -> reuse_last()
+	fi
 }
 
 /* --- the reader: the kernel, in the place of the sampled thread */
