@@ -19,6 +19,7 @@ FIXTURE_SETUP(hostile)
 	ASSERT_EQ(0, sampler_open_syscall(&self->marks, MARKER_NR));
 	ASSERT_EQ(0, stub_map(&self->stub, 2));
 	stub_plant = 0;
+	stub_fp = 0;
 }
 
 FIXTURE_TEARDOWN(hostile)
@@ -33,6 +34,7 @@ enum verdict {
 	PREFIX,	/* as far as it goes, the truth */
 	LIES,	/* anything from the process's own memory */
 	LIES_AT_THE_TOP, /* that as the topmost frame, else SHORT */
+	WHOLE,	/* the truth, all of it */
 };
 
 static bool is_acceptable(const struct stack *stack, enum verdict verdict,
@@ -45,6 +47,8 @@ static bool is_acceptable(const struct stack *stack, enum verdict verdict,
 		return stack->nr == frames && stack_is_prefix(stack, &truth);
 	case PREFIX:
 		return stack->nr >= frames && stack_is_prefix(stack, &truth);
+	case WHOLE:
+		return stack_is_true(stack, &truth);
 	default:
 		return common_prefix(stack, &truth) >= frames;
 	}
@@ -74,12 +78,12 @@ static void check_both(struct __test_metadata *_metadata,
  * to all of its events, so this one is open for no longer.
  */
 static void check_samples(struct __test_metadata *_metadata,
-			  FIXTURE_DATA(hostile) * self)
+			  FIXTURE_DATA(hostile) * self, unsigned int runs)
 {
 	struct sampler clock;
 
 	ASSERT_EQ(0, sampler_open_clock(&clock, 4000));
-	for (int i = 0; i < 200; i++)
+	for (unsigned int i = 0; i < runs; i++)
 		stub_run(&self->stub, i & 1 ? stub_callback : NULL);
 	while (sampler_next(&clock, &self->stack)) {
 		if (!stub_is_topmost(&self->stub, &self->stack))

@@ -213,7 +213,7 @@ static void check_hostile(struct __test_metadata *_metadata,
 	self->stub.table_size = room;
 	variant->change(&self->stub);
 	check_both(_metadata, self, variant->verdict);
-	check_samples(_metadata, self);
+	check_samples(_metadata, self, 200);
 	ASSERT_EQ(0, stub_unregister(&self->stub));
 
 	self->stub.table_size = self->stub.table_room;
