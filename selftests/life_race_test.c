@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <sys/wait.h>
 
-#include "stub.h"
+#include "jit_table.h"
 #include "unwind_common.h"
 
 #define SLOTS 64
@@ -60,7 +60,9 @@ static void *shared_registrations(void *arg)
 		int err;
 
 		if (next_random(&seed) & 1) {
-			err = register_text(at, end, NULL, 0);
+			err = next_random(&seed) & 1 ?
+			      register_elf_text(at, end) :
+			      register_jit_text(at, end);
 			if (err && err != -EEXIST && err != -EINVAL)
 				error();
 		} else {
@@ -79,8 +81,12 @@ static void *own_registrations(void *arg)
 	uint64_t at = addr_of(mem);
 
 	for (; !race.stop; race.rounds[1]++) {
-		if (register_text(at, at + 2 * PAGE, NULL, 0) ||
-		    register_text(at + PAGE, at + 3 * PAGE, NULL, 0) != -EEXIST)
+		bool jit = race.rounds[1] & 2;
+
+		if ((jit ? register_jit_text(at, at + 2 * PAGE) :
+			   register_elf_text(at, at + 2 * PAGE)) ||
+		    register_elf_text(at + PAGE, at + 3 * PAGE) != -EEXIST ||
+		    register_jit_text(at + PAGE, at + 3 * PAGE) != -EEXIST)
 			error();
 		if (race.rounds[1] & 1) {
 			if (unregister_text(at, at + 2 * PAGE))
@@ -147,11 +153,21 @@ static void *forks(void *arg)
 	return NULL;
 }
 
-/* Its table is there, or it is not: the stack is whole, or ends in the stub. */
+/*
+ * Its table is there, or it is not: the stack is whole, or ends in the stub. The
+ * memory of the table is another kind's each time.
+ */
 static void *registered_stub(void *arg)
 {
 	for (; !race.stop; race.rounds[4]++) {
-		if (stub_register(&race.stub))
+		bool jit = race.rounds[4] & 1;
+
+		if (jit)
+			stub_jit_table(&race.stub);
+		else
+			stub_table(&race.stub);
+		if (jit ? stub_register_jit(&race.stub) :
+			  stub_register(&race.stub))
 			error();
 		sched_yield();
 		if (stub_unregister(&race.stub))
