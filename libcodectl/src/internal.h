@@ -190,30 +190,39 @@ static inline bool codectl_descending(const struct codectl_region *region)
 
 /*
  * Readers may still look at a row that is overwritten, and find out afterwards;
- * so each word is stored at once.
+ * so each word is stored at once.  @off is added to the row's address.
  */
-static inline void
-codectl_store_row(struct code_jit_unwind_fre *to,
-		  const struct code_jit_unwind_fre *from)
+static inline void codectl_store_row(struct code_jit_unwind_fre *to,
+				     const struct code_jit_unwind_fre *from,
+				     uint32_t off)
 {
 	typedef uint64_t __attribute__((__may_alias__)) word;
 	word bits[sizeof(*to) / sizeof(word)];
 	unsigned int i;
 
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
+		       offsetof(struct code_jit_unwind_fre, ip_off) == 4,
+		       "ip_off is the upper half of the first word");
 	__builtin_memcpy(bits, from, sizeof(bits));
+	bits[0] += (uint64_t)off << 32;
 	for (i = 0; i < sizeof(*to) / sizeof(word); i++)
 		__atomic_store_n((word *)to + i, bits[i], __ATOMIC_RELAXED);
 }
 
-/* The row @i of a function as it is in the table. */
-static inline void
-codectl_store_func_row(struct code_jit_unwind_fre *to,
-		       const struct codectl_func *func, uint32_t i)
+static inline void codectl_store_u64(__u64 *to, uint64_t value)
 {
-	struct code_jit_unwind_fre row = func->rows[i];
+	__atomic_store_n(to, value, __ATOMIC_RELAXED);
+}
 
-	row.ip_off += func->off;
-	codectl_store_row(to, &row);
+/* A table that is not linked yet, or is while seq is odd. */
+static inline void codectl_init_table(const struct codectl_region *region,
+				      struct code_jit_unwind_table *table,
+				      uint64_t nr)
+{
+	codectl_store_u64(&table->reserved_len,
+			  region->table_rows * CODECTL_FRE_SIZE);
+	codectl_store_u64(&table->used_len, nr * CODECTL_FRE_SIZE);
+	codectl_store_u64(&table->next, 0);
 }
 
 #endif /* CODECTL_INTERNAL_H */

@@ -97,7 +97,7 @@ static struct codectl_region *map_region(const struct codectl_region *layout)
 			round_up(region->max_tables * region->table_rows *
 				 sizeof(uint32_t)));
 	region->tail = codectl_table(region, 0);
-	region->tail->reserved_len = region->table_rows * CODECTL_FRE_SIZE;
+	codectl_init_table(region, region->tail, 0);
 
 	return region;
 }
@@ -222,11 +222,11 @@ static bool is_behind(const struct codectl_region *region,
 	return func->off >= (uint64_t)last->ip_off + last->size;
 }
 
-/* The table for @nr more rows, which is linked when it has them, or NULL. */
+/* The table that begins with the function, or NULL. */
 static struct code_jit_unwind_table *
-next_table(struct codectl_region *region, const struct codectl_func *func)
+next_table(const struct codectl_region *region, const struct codectl_func *func)
 {
-	struct code_jit_unwind_table *table = region->tail;
+	const struct code_jit_unwind_table *table = region->tail;
 	uint64_t nr = codectl_table_nr(region, table);
 
 	/* Even a retired row has to start before those in the next table. */
@@ -235,13 +235,7 @@ next_table(struct codectl_region *region, const struct codectl_func *func)
 	     table->fre[codectl_used(table) - 1].ip_off == func->off))
 		return NULL;
 
-	table = codectl_table(region, nr + 1);
-	table->reserved_len = region->table_rows * CODECTL_FRE_SIZE;
-	/* What a fork() in the middle of this has left there. */
-	table->used_len = 0;
-	table->next = 0;
-
-	return table;
+	return codectl_table(region, nr + 1);
 }
 
 static void write_rows(struct codectl_region *region,
@@ -254,11 +248,12 @@ static void write_rows(struct codectl_region *region,
 
 	if (codectl_descending(region)) {
 		for (i = 0; i < func->nr; i++)
-			codectl_store_func_row(to + func->nr - 1 - i, func, i);
+			codectl_store_row(to + func->nr - 1 - i,
+					  &func->rows[i], func->off);
 		first.row += func->nr - 1;
 	} else {
 		for (i = 0; i < func->nr; i++)
-			codectl_store_func_row(to + i, func, i);
+			codectl_store_row(to + i, &func->rows[i], func->off);
 	}
 
 	if (func->name || region->names_used > 1)
@@ -291,7 +286,7 @@ static int append(struct codectl_region *region,
 		if (!table)
 			return -ENOSPC;
 		write_rows(region, table, 0, func);
-		table->used_len = bytes;
+		codectl_init_table(region, table, func->nr);
 		/*
 		 * After the rows and used_len: pairs with the read barrier
 		 * after next in the kernel's jit_skip_table().

@@ -42,11 +42,6 @@ static void seq_end(struct codectl_region *region)
 	__atomic_store_n(&region->seq, region->seq + 1, __ATOMIC_RELEASE);
 }
 
-static void store_u64(__u64 *to, uint64_t value)
-{
-	__atomic_store_n(to, value, __ATOMIC_RELAXED);
-}
-
 static void store_size(struct codectl_cursor *pos, uint32_t size)
 {
 	__atomic_store_n(&codectl_row(pos)->size, size, __ATOMIC_RELAXED);
@@ -96,7 +91,7 @@ static void move_row(const struct codectl_region *region,
 {
 	if (to->table == from->table && to->row == from->row)
 		return;
-	codectl_store_row(codectl_row(to), codectl_row(from));
+	codectl_store_row(codectl_row(to), codectl_row(from), 0);
 	*codectl_row_name(region, to) = *codectl_row_name(region, from);
 }
 
@@ -132,15 +127,6 @@ static uint64_t count_growth(const struct codectl_region *region)
 	       region->table_rows - codectl_used(table);
 }
 
-static void init_table(struct codectl_region *region,
-		       struct code_jit_unwind_table *table, uint64_t nr)
-{
-	store_u64(&table->reserved_len,
-		  region->table_rows * CODECTL_FRE_SIZE);
-	store_u64(&table->used_len, nr * CODECTL_FRE_SIZE);
-	store_u64(&table->next, 0);
-}
-
 /* Adds @nr free slots behind the last row. */
 static void grow(struct codectl_region *region, uint64_t nr)
 {
@@ -151,13 +137,14 @@ static void grow(struct codectl_region *region, uint64_t nr)
 		pos = (struct codectl_cursor) { table, codectl_used(table) };
 		for (; nr && pos.row < region->table_rows; pos.row++, nr--)
 			store_size(&pos, 0);
-		store_u64(&table->used_len, pos.row * CODECTL_FRE_SIZE);
+		codectl_store_u64(&table->used_len,
+				  pos.row * CODECTL_FRE_SIZE);
 		if (!nr)
 			break;
 		next = codectl_table(region,
 				     codectl_table_nr(region, table) + 1);
-		init_table(region, next, 0);
-		store_u64(&table->next, (uintptr_t)next);
+		codectl_init_table(region, next, 0);
+		codectl_store_u64(&table->next, (uintptr_t)next);
 		table = next;
 	}
 	region->tail = table;
@@ -212,10 +199,11 @@ static void pack(struct codectl_region *region)
 	for (i = 0; i < old; i++) {
 		used = nr < rows ? nr : rows;
 		nr -= used;
-		init_table(region, codectl_table(region, i), used);
+		codectl_init_table(region, codectl_table(region, i), used);
 		if (nr)
-			store_u64(&codectl_table(region, i)->next,
-				  (uintptr_t)codectl_table(region, i + 1));
+			codectl_store_u64(&codectl_table(region, i)->next,
+					  (uintptr_t)codectl_table(region,
+								   i + 1));
 	}
 	region->tail = codectl_table(region, 0);
 }
@@ -261,7 +249,8 @@ static void fill_gap(struct codectl_region *region, const struct gap *gap,
 		leave_free(region, gap->from, gap->nr - func->nr, func->off);
 	for (i = 0; i < func->nr; i++, codectl_cursor_next(&pos)) {
 		row = descending ? func->nr - 1 - i : i;
-		codectl_store_func_row(codectl_row(&pos), func, row);
+		codectl_store_row(codectl_row(&pos), &func->rows[row],
+				  func->off);
 		*codectl_row_name(region, &pos) = row ? 0 : name;
 	}
 	if (descending)

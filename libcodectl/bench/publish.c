@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What it costs to publish a function with three rows, beside what else a JIT
+ * may do for each function.  Exits with 0 if the library keeps its promise: at
+ * most 1/20 of a line of a perf map, and 1/3 of a prctl().
+ *
+ * All figures are nanoseconds per function, each the best of some rounds.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "codectl.h"
+
+#define ROUNDS		9
+#define NR_FUNCS	100000
+#define BATCH		16
+#define FUNC_LEN	64
+
+static char *text;
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(2);
+}
+
+static const struct code_jit_unwind_fre rows[3] = {
+	{ .ip_off = 0, .size = 4, .cfa_off = 8, .ra_off = -8,
+	  .info = CODE_FRE_BASE_SP },
+	{ .ip_off = 4, .size = FUNC_LEN - 5, .cfa_off = 48, .ra_off = -8,
+	  .info = CODE_FRE_BASE_SP },
+	{ .ip_off = FUNC_LEN - 1, .size = 1, .cfa_off = 8, .ra_off = -8,
+	  .info = CODE_FRE_BASE_SP },
+};
+
+static struct codectl_region *open_region(void *start)
+{
+	struct codectl_region *region;
+
+	if (codectl_region_open(start, NR_FUNCS * FUNC_LEN, NULL, &region))
+		die("codectl_region_open");
+
+	return region;
+}
+
+static void add(struct codectl_region *region, uint64_t start, const char *name)
+{
+	if (codectl_region_add(region, start, FUNC_LEN, rows, 3, name))
+		die("codectl_region_add");
+}
+
+static int compare(const void *a, const void *b)
+{
+	double d = *(const double *)a - *(const double *)b;
+
+	return d < 0 ? -1 : d > 0;
+}
+
+/* The median of small batches, most of which meet no new page. */
+static double publish_warm(const char *name)
+{
+	static double batches[NR_FUNCS / BATCH];
+	struct codectl_region *region = open_region(text);
+	uint64_t start = (uintptr_t)text;
+	double from, to;
+	int i, k;
+
+	from = now();
+	for (i = 0; i < NR_FUNCS / BATCH; i++) {
+		for (k = 0; k < BATCH; k++, start += FUNC_LEN)
+			add(region, start, name);
+		to = now();
+		batches[i] = (to - from) / BATCH;
+		from = to;
+	}
+	codectl_region_close(region);
+	qsort(batches, NR_FUNCS / BATCH, sizeof(double), compare);
+
+	return batches[NR_FUNCS / BATCH / 2];
+}
+
+static double bench_warm(void)
+{
+	return publish_warm(NULL);
+}
+
+static double bench_named(void)
+{
+	return publish_warm("LazyCompile:*function file.js:1234");
+}
+
+/* All of it, with the pages that the rows are the first to touch. */
+static double bench_cold(void)
+{
+	struct codectl_region *region = open_region(text);
+	uint64_t start = (uintptr_t)text;
+	double from = now();
+	int i;
+
+	for (i = 0; i < NR_FUNCS; i++, start += FUNC_LEN)
+		add(region, start, NULL);
+	from = now() - from;
+	codectl_region_close(region);
+
+	return from / NR_FUNCS;
+}
+
+static double bench_map_line(void)
+{
+	FILE *file = fopen("/tmp/codectl-publish.map", "w");
+	const int nr = NR_FUNCS / 10;
+	double from;
+	int i;
+
+	if (!file)
+		die("/tmp/codectl-publish.map");
+	from = now();
+	for (i = 0; i < nr; i++) {
+		fprintf(file, "%lx %x %s\n",
+			(unsigned long)(text + i * FUNC_LEN), FUNC_LEN,
+			"LazyCompile:*function file.js:1234");
+		fflush(file);
+	}
+	from = now() - from;
+	fclose(file);
+	unlink("/tmp/codectl-publish.map");
+
+	return from / nr;
+}
+
+static double bench_prctl(void)
+{
+	double from = now();
+	int i;
+
+	for (i = 0; i < NR_FUNCS; i++)
+		prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+
+	return (now() - from) / NR_FUNCS;
+}
+
+/* --- __register_frame() and what follows from it */
+
+extern void __register_frame(void *begin);
+extern void __deregister_frame(void *begin);
+
+extern const void *_Unwind_Find_FDE(void *pc, void *bases);
+
+/**
+ * struct frame - .eh_frame of one function: a CIE, an FDE and the end
+ */
+struct frame {
+	uint32_t cie_len;
+	uint32_t cie_id;
+	uint8_t cie[12];
+	uint32_t fde_len;
+	uint32_t cie_off;
+	uint64_t start;
+	uint64_t len;
+	uint8_t fde[8];
+	uint32_t end;
+} __attribute__((__packed__));
+
+static void make_frame(struct frame *frame, uint64_t start)
+{
+	/* Version 1, "", 1, -8, RA 16; CFA = rsp + 8, RA at CFA - 8. */
+	static const uint8_t cie[12] = { 1, 0, 1, 0x78, 16, 0x0c, 7, 8,
+					 0x80 | 16, 1, 0, 0 };
+	/* From 4 on, CFA = rsp + 48; at the last byte, + 8. */
+	static const uint8_t fde[8] = { 0x40 | 4, 0x0e, 48,
+					0x40 | (FUNC_LEN - 5), 0x0e, 8, 0, 0 };
+
+	*frame = (struct frame) {
+		.cie_len = 16,
+		.fde_len = 28,
+		.cie_off = offsetof(struct frame, cie_off),
+		.start = start,
+		.len = FUNC_LEN,
+	};
+	memcpy(frame->cie, cie, sizeof(cie));
+	memcpy(frame->fde, fde, sizeof(fde));
+}
+
+/* @nr functions at a time: registered, one looked up, removed. */
+static double register_frames(int nr)
+{
+	struct frame *frames = calloc(nr, sizeof(*frames));
+	void *bases[3];
+	double from;
+	int i;
+
+	if (!frames)
+		die("calloc");
+	for (i = 0; i < nr; i++)
+		make_frame(&frames[i], (uintptr_t)text + i * FUNC_LEN);
+	from = now();
+	for (i = 0; i < nr; i++)
+		__register_frame(&frames[i]);
+	if (!_Unwind_Find_FDE(text + nr * FUNC_LEN - 5, bases))
+		die("_Unwind_Find_FDE");
+	for (i = 0; i < nr; i++)
+		__deregister_frame(&frames[i]);
+	from = now() - from;
+	free(frames);
+
+	return from / nr;
+}
+
+static double bench_frame(void)
+{
+	double sum = 0;
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		sum += register_frames(1);
+
+	return sum / 1000;
+}
+
+static double bench_frames(void)
+{
+	return register_frames(2000);
+}
+
+/* --- writers beside each other */
+
+static void *write_region(void *start)
+{
+	struct codectl_region *region = open_region(start);
+	uint64_t addr = (uintptr_t)start;
+	int i;
+
+	for (i = 0; i < NR_FUNCS; i++, addr += FUNC_LEN)
+		add(region, addr, NULL);
+	codectl_region_close(region);
+
+	return NULL;
+}
+
+static double run_writers(int nr)
+{
+	pthread_t threads[2];
+	double from = now();
+	int i;
+
+	for (i = 0; i < nr; i++)
+		pthread_create(&threads[i], NULL, write_region,
+			       text + i * NR_FUNCS * FUNC_LEN);
+	for (i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+
+	return (now() - from) / NR_FUNCS;
+}
+
+static double bench_one_writer(void)
+{
+	return run_writers(1);
+}
+
+static double bench_two_writers(void)
+{
+	return run_writers(2);
+}
+
+static double best(const char *what, double (*bench)(void))
+{
+	double least = bench(), again;
+	int i;
+
+	for (i = 1; i < ROUNDS; i++) {
+		again = bench();
+		if (again < least)
+			least = again;
+	}
+	printf("%9.1f  %s\n", least, what);
+
+	return least;
+}
+
+static void compare_to(const char *what, double cost, int times, double warm,
+		       double cold)
+{
+	printf("%s is %.1f times as much, at least %d: %s\n", what, cost / warm,
+	       times, cost >= times * warm ? "yes" : "no");
+	printf("  page faults included: %.1f: %s\n", cost / cold,
+	       cost >= times * cold ? "yes" : "no");
+}
+
+int main(void)
+{
+	double warm, cold, line, call;
+
+	text = mmap(NULL, 2UL * NR_FUNCS * FUNC_LEN, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (text == MAP_FAILED)
+		die("mmap");
+
+	printf("ns per function of three rows, best of %d rounds:\n", ROUNDS);
+	warm = best("codectl_region_add()", bench_warm);
+	cold = best("the same, page faults included", bench_cold);
+	best("codectl_region_add() with a name", bench_named);
+	line = best("a line of a perf map, flushed", bench_map_line);
+	call = best("prctl()", bench_prctl);
+	best("__register_frame(), lookup, __deregister_frame()", bench_frame);
+	best("the same, 2000 functions and one lookup", bench_frames);
+	best("one writer", bench_one_writer);
+	best("two writers with a region each", bench_two_writers);
+
+	compare_to("a line of a perf map", line, 20, warm, cold);
+	compare_to("prctl()", call, 3, warm, cold);
+
+	return line >= 20 * warm && call >= 3 * warm ? 0 : 1;
+}

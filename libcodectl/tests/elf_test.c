@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Registration of ELF objects, each made up of headers over mapped pages.
+ */
+#include <elf.h>
+#include <sys/auxv.h>
+
+#include "test.h"
+
+static uint64_t base;
+
+static Elf64_Phdr segment(unsigned int page, uint32_t flags)
+{
+	return (Elf64_Phdr) {
+		.p_type = PT_LOAD,
+		.p_flags = flags,
+		.p_vaddr = 0x10000 + page * PAGE,
+		.p_memsz = PAGE,
+	};
+}
+
+/* Four pages, of which all can be run; returns the bias. */
+static uint64_t map_object(void)
+{
+	void *map = mmap(NULL, 4 * PAGE, PROT_READ | PROT_EXEC,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(map != MAP_FAILED);
+	base = (uintptr_t)map;
+
+	return base - 0x10000;
+}
+
+static bool here(void)
+{
+	return !codectl_probe();
+}
+
+static int register_page(unsigned int page)
+{
+	struct code_elf_info info = {
+		.elf_start = base,
+		.elf_end = base + 4 * PAGE,
+		.text_start = base + page * PAGE,
+		.text_end = base + (page + 1) * PAGE,
+	};
+
+	return codectl_syscall(CODE_REGISTER_ELF, &info, sizeof(info), 0);
+}
+
+static void registers_and_unregisters(void)
+{
+	Elf64_Phdr phdr[3] = {
+		segment(0, PF_R), segment(1, PF_R | PF_X),
+		segment(3, PF_R | PF_X),
+	};
+	uint64_t bias = map_object();
+
+	CHECK_EQ(codectl_elf_register(phdr, 3, bias), 0);
+	if (here()) {
+		CHECK_EQ(register_page(0), 0);
+		CHECK_EQ(register_page(1), -EEXIST);
+		CHECK_EQ(register_page(2), 0);
+		CHECK_EQ(register_page(3), -EEXIST);
+		CHECK_EQ(codectl_elf_register(phdr, 3, bias), -EEXIST);
+	}
+	CHECK_EQ(codectl_elf_unregister(phdr, 3, bias), 0);
+	if (here()) {
+		CHECK_EQ(codectl_elf_unregister(phdr, 3, bias), -ENOENT);
+		CHECK_EQ(register_page(1), 0);
+		CHECK_EQ(register_page(3), 0);
+	}
+}
+
+/* What comes before the segment that is refused is not registered either. */
+static void all_or_nothing(void)
+{
+	Elf64_Phdr phdr[2] = {
+		segment(0, PF_R | PF_X), segment(2, PF_R | PF_X),
+	};
+	uint64_t bias = map_object();
+
+	if (!here()) {
+		CHECK_EQ(codectl_elf_register(phdr, 2, bias), 0);
+		return;
+	}
+	CHECK_EQ(register_page(2), 0);
+	CHECK_EQ(codectl_elf_register(phdr, 2, bias), -EEXIST);
+	CHECK_EQ(register_page(0), 0);
+}
+
+static void bad_section(void)
+{
+	Elf64_Phdr phdr[2] = { segment(0, PF_R | PF_X), segment(1, PF_R) };
+
+	phdr[1].p_type = 0x6474e554;
+	CHECK_EQ(codectl_elf_register(phdr, 2, map_object()),
+		 here() ? -EINVAL : 0);
+}
+
+/* The kernel has registered the program when it was executed. */
+static void this_program(void)
+{
+	const Elf64_Phdr *phdr = (void *)getauxval(AT_PHDR);
+	size_t phnum = getauxval(AT_PHNUM), i;
+	uint64_t bias = 0;
+
+	for (i = 0; i < phnum; i++) {
+		if (phdr[i].p_type == PT_PHDR)
+			bias = (uintptr_t)phdr - phdr[i].p_vaddr;
+	}
+	CHECK_EQ(codectl_elf_register(phdr, phnum, bias),
+		 here() ? -EEXIST : 0);
+}
+
+static const struct test tests[] = {
+	TEST(registers_and_unregisters),
+	TEST(all_or_nothing),
+	TEST(bad_section),
+	TEST(this_program),
+};
+
+int main(void)
+{
+	return test_main(tests, ARRAY_SIZE(tests));
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The file of names, as perf reads it.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "test.h"
+
+#define LEN	(256 * PAGE)
+
+static struct codectl_region *region;
+static uint64_t text;
+static char path[64];
+
+static const char *map_path(void)
+{
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+
+	return path;
+}
+
+static void start(const struct codectl_region_attr *attr)
+{
+	unlink(map_path());
+	region = test_open(LEN, attr, &text);
+}
+
+static char *read_file(void)
+{
+	FILE *file = fopen(map_path(), "r");
+	size_t size = 0;
+	char *all = NULL;
+
+	CHECK(file);
+	/* To the end: there is no byte 0. */
+	if (getdelim(&all, &size, 0, file) < 0)
+		all = calloc(1, 1);
+	fclose(file);
+
+	return all;
+}
+
+static char *line(char *to, uint32_t off, uint32_t len, const char *name)
+{
+	return to + sprintf(to, "%lx %x %s\n", text + off, len, name);
+}
+
+/* The file has exactly the lines. */
+static void check_file(const char *want)
+{
+	char *got = read_file();
+
+	if (strcmp(got, want))
+		printf("# got:\n%s# want:\n%s", got, want);
+	CHECK(!strcmp(got, want));
+	free(got);
+}
+
+static void add(uint32_t off, const char *name)
+{
+	CHECK_EQ(test_add(region, text + off, 16, 1, name), 0);
+}
+
+static void replays_and_follows(void)
+{
+	char want[4096], *end = want;
+
+	start(NULL);
+	add(0, "before");
+	add(16, NULL);
+	add(32, "retired");
+	add(48, "also before");
+	CHECK_EQ(codectl_region_retire(region, text + 32, 16), 1);
+	CHECK(access(map_path(), F_OK));
+	CHECK_EQ(codectl_perf_map(1), 0);
+	end = line(end, 0, 16, "before");
+	end = line(end, 48, 16, "also before");
+	check_file(want);
+	add(64, "after");
+	add(80, NULL);
+	end = line(end, 64, 16, "after");
+	check_file(want);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	check_file(want);
+
+	CHECK_EQ(codectl_perf_map(0), 0);
+	CHECK_EQ(codectl_perf_map(0), 0);
+	add(96, "while off");
+	check_file(want);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	end = line(end, 0, 16, "before");
+	end = line(end, 48, 16, "also before");
+	end = line(end, 64, 16, "after");
+	end = line(end, 96, 16, "while off");
+	check_file(want);
+	unlink(path);
+}
+
+/* A reused address has the name of what is there now. */
+static void reused_addresses(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE };
+	char want[4096], *end = want;
+
+	start(&attr);
+	add(0, "a");
+	add(16, "old");
+	add(48, "c");
+	add(32, "b");
+	CHECK_EQ(codectl_region_retire(region, text + 16, 16), 1);
+	add(16, "new");
+	CHECK_EQ(codectl_region_retire(region, text + 32, 16), 1);
+	add(32, NULL);
+	CHECK_EQ(codectl_region_compact(region), 0);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	end = line(end, 0, 16, "a");
+	end = line(end, 16, 16, "new");
+	end = line(end, 48, 16, "c");
+	check_file(want);
+	unlink(path);
+}
+
+static void descending(void)
+{
+	struct codectl_region_attr attr = { .jit_flags = CODE_JIT_DESCENDING };
+	const struct code_jit_unwind_fre rows[3] = {
+		test_row(2, 2, 1), test_row(4, 8, 2), test_row(12, 4, 3),
+	};
+	char want[4096], *end = want;
+
+	start(&attr);
+	CHECK_EQ(codectl_region_add(region, text + 32, 20, rows, 3, "high"), 0);
+	CHECK_EQ(codectl_region_add(region, text + 8, 16, rows, 3, "low"), 0);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	end = line(end, 32, 20, "high");
+	end = line(end, 8, 16, "low");
+	check_file(want);
+	unlink(path);
+}
+
+/* No name can break the lines, and none is too long. */
+static void odd_names(void)
+{
+	char want[8192], *end = want, name[3001];
+
+	memset(name, 'x', 3000);
+	name[3000] = '\0';
+	start(NULL);
+	add(0, "two\nlines\tand more\r");
+	add(16, "");
+	add(32, name);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	add(48, "two\nlines");
+	add(64, name);
+	name[1000] = '\0';
+	end = line(end, 0, 16, "two lines and more ");
+	end = line(end, 16, 16, "");
+	end = line(end, 32, 16, name);
+	end = line(end, 48, 16, "two lines");
+	end = line(end, 64, 16, name);
+	check_file(want);
+	unlink(path);
+}
+
+static void no_space_for_names(void)
+{
+	struct codectl_region_attr attr = { .name_bytes = 64 };
+	struct codectl_region_stat stat;
+	char want[4096], *end = want;
+	uint32_t i;
+
+	start(&attr);
+	for (i = 0; i < 10; i++)
+		add(16 * i, "a function");
+	codectl_region_stat(region, &stat);
+	CHECK_EQ(stat.names, 3);
+	CHECK_EQ(stat.names_lost, 7);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	add(160, "not kept");
+	for (i = 0; i < 3; i++)
+		end = line(end, 16 * i, 16, "a function");
+	end = line(end, 160, 16, "not kept");
+	check_file(want);
+	unlink(path);
+}
+
+static void child_has_its_own(void)
+{
+	char want[4096], *end = want;
+	pid_t pid;
+
+	start(NULL);
+	add(0, "shared");
+	CHECK_EQ(codectl_perf_map(1), 0);
+	pid = fork();
+	if (!pid) {
+		CHECK(access(map_path(), F_OK));
+		add(16, "child");
+		add(32, "child again");
+		end = line(end, 0, 16, "shared");
+		end = line(end, 16, 16, "child");
+		end = line(end, 32, 16, "child again");
+		check_file(want);
+		unlink(path);
+		_exit(0);
+	}
+	test_wait(pid);
+	add(16, "parent");
+	end = line(end, 0, 16, "shared");
+	end = line(end, 16, 16, "parent");
+	check_file(want);
+	unlink(path);
+}
+
+/* A child may switch on what its parent had on, and switch it off. */
+static void child_switches(void)
+{
+	char want[4096], *end = want;
+	pid_t pid;
+
+	start(NULL);
+	add(0, "shared");
+	CHECK_EQ(codectl_perf_map(1), 0);
+	pid = fork();
+	if (!pid) {
+		CHECK_EQ(codectl_perf_map(1), 0);
+		end = line(end, 0, 16, "shared");
+		check_file(want);
+		CHECK_EQ(codectl_perf_map(0), 0);
+		add(16, "unseen");
+		check_file(want);
+		unlink(path);
+		_exit(0);
+	}
+	test_wait(pid);
+	add(16, "parent");
+	end = line(end, 0, 16, "shared");
+	end = line(end, 16, 16, "parent");
+	check_file(want);
+	unlink(path);
+}
+
+/* Anybody may make files in /tmp; what is not our own is left alone. */
+static void files_of_others(void)
+{
+	char elsewhere[] = "/tmp/codectl-names-XXXXXX";
+	struct stat st;
+	int fd;
+
+	start(NULL);
+	add(0, "f");
+	fd = mkstemp(elsewhere);
+	CHECK(fd >= 0);
+
+	CHECK_EQ(symlink(elsewhere, path), 0);
+	CHECK_EQ(codectl_perf_map(1), -ELOOP);
+	unlink(path);
+	CHECK_EQ(link(elsewhere, path), 0);
+	CHECK_EQ(codectl_perf_map(1), -EPERM);
+	unlink(path);
+	CHECK_EQ(mkfifo(path, 0600), 0);
+	CHECK_EQ(codectl_perf_map(1), -ENXIO);
+	unlink(path);
+	CHECK_EQ(mkdir(path, 0700), 0);
+	CHECK_EQ(codectl_perf_map(1), -EISDIR);
+	rmdir(path);
+	if (!geteuid()) {
+		CHECK_EQ(close(open(path, O_CREAT | O_WRONLY, 0666)), 0);
+		CHECK_EQ(chown(path, 1, 1), 0);
+		/* fs.protected_regular answers before the library does. */
+		fd = codectl_perf_map(1);
+		CHECK(fd == -EPERM || fd == -EACCES);
+		unlink(path);
+	}
+	CHECK_EQ(stat(elsewhere, &st), 0);
+	CHECK_EQ(st.st_size, 0);
+	unlink(elsewhere);
+
+	/* A refusal changes nothing. */
+	add(16, "g");
+	CHECK(access(path, F_OK));
+	CHECK_EQ(codectl_perf_map(1), 0);
+	CHECK_EQ(stat(path, &st), 0);
+	CHECK_EQ(st.st_mode, S_IFREG | 0600);
+	unlink(path);
+}
+
+static void put(const char *what)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file);
+	fputs(what, file);
+	CHECK_EQ(fclose(file), 0);
+}
+
+/* What an earlier process of this number left goes; what this one wrote stays. */
+static void old_files(void)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000 },
+					 { .tv_sec = 1000 } };
+	char want[4096], *end = want;
+
+	start(NULL);
+	add(0, "f");
+	put("1000 10 stale\n");
+	CHECK_EQ(utimensat(AT_FDCWD, path, old, 0), 0);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	end = line(end, 0, 16, "f");
+	check_file(want);
+	CHECK_EQ(codectl_perf_map(0), 0);
+
+	put("1000 10 another runtime\n");
+	CHECK_EQ(codectl_perf_map(1), 0);
+	end = stpcpy(want, "1000 10 another runtime\n");
+	end = line(end, 0, 16, "f");
+	check_file(want);
+	unlink(path);
+}
+
+#define NR_NAMES	20000
+
+static void *add_many(void *arg)
+{
+	char name[32];
+	uint32_t i;
+
+	for (i = 0; i < NR_NAMES; i++) {
+		snprintf(name, sizeof(name), "function-%u;", i);
+		add(16 * i, name);
+	}
+	*(int *)arg = 1;
+
+	return NULL;
+}
+
+/* Whatever moment names are switched on at, none is left out. */
+static void switched_on_meanwhile(void)
+{
+	struct codectl_region_attr attr = { .name_bytes = NR_NAMES * 32 };
+	char name[32], *all, *at;
+	pthread_t thread;
+	int done = 0;
+	uint32_t i;
+
+	unlink(map_path());
+	region = test_open(NR_NAMES * 16, &attr, &text);
+	CHECK_EQ(pthread_create(&thread, NULL, add_many, &done), 0);
+	for (i = 0; i < 50; i++) {
+		CHECK_EQ(codectl_perf_map(1), 0);
+		usleep(10);
+		CHECK_EQ(codectl_perf_map(0), 0);
+		if (i < 40)
+			CHECK_EQ(truncate(path, 0), 0);
+	}
+	CHECK_EQ(truncate(path, 0), 0);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+
+	all = read_file();
+	at = all;
+	for (i = 0; i < NR_NAMES; i++) {
+		snprintf(name, sizeof(name), "function-%u;", i);
+		at = strstr(all, name);
+		if (!at)
+			printf("# %s is missing\n", name);
+		CHECK(at);
+		if (i % 64 == 63)
+			all = at;
+	}
+	unlink(path);
+}
+
+static const struct test tests[] = {
+	TEST(replays_and_follows),
+	TEST(reused_addresses),
+	TEST(descending),
+	TEST(odd_names),
+	TEST(no_space_for_names),
+	TEST(child_has_its_own),
+	TEST(child_switches),
+	TEST(files_of_others),
+	TEST(old_files),
+	TEST(switched_on_meanwhile),
+};
+
+int main(void)
+{
+	return test_main(tests, ARRAY_SIZE(tests));
+}

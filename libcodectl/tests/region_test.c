@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What regions accept, refuse and say about themselves.
+ */
+#include "test.h"
+
+#define LEN	(16 * PAGE)
+
+static struct codectl_region *region;
+static uint64_t text;
+
+static int try_open(size_t len, const struct codectl_region_attr *attr)
+{
+	struct codectl_region *opened;
+	int ret = codectl_region_open((void *)text, len, attr, &opened);
+
+	if (!ret)
+		codectl_region_close(opened);
+
+	return ret;
+}
+
+static void open_errors(void)
+{
+	struct code_jit_unwind_fre rule = { .cfa_off = 16, .ra_off = -8 };
+	struct codectl_region_attr bad[] = {
+		{ .flags = 2 },
+		{ .jit_flags = 8 },
+		{ .jit_flags = CODE_JIT_DEFAULT_RULE },
+		{ .default_rule = &rule },
+		{ .max_rows = 1ULL << 41 },
+		{ .table_rows = 1ULL << 63 },
+		{ .name_bytes = 1ULL << 41 },
+		{ .__reserved = { 0, 0, 0, 1 } },
+	};
+	struct codectl_region_attr huge = { .max_rows = 1ULL << 40,
+					    .name_bytes = 1ULL << 40 };
+	size_t i;
+
+	text = test_text(LEN);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		CHECK_EQ(try_open(LEN, &bad[i]), -EINVAL);
+	CHECK_EQ(try_open(0, NULL), -EINVAL);
+	CHECK_EQ(try_open(CODE_JIT_MAX_TEXT + 1, NULL), -EINVAL);
+	CHECK_EQ(try_open(-text, NULL), -EINVAL);
+	CHECK_EQ(codectl_region_open(NULL, LEN, NULL, &region), -EINVAL);
+	/* 24 TiB of rows fit into the address space, twice that do not. */
+	huge.max_rows = 1ULL << 40;
+	for (i = 0; i < 16 && !codectl_region_open((void *)(text + i * PAGE),
+						   PAGE, &huge, &region); i++)
+		;
+	CHECK(i < 16);
+	CHECK_EQ(codectl_region_open((void *)(text + i * PAGE), PAGE, &huge,
+				     &region), -ENOMEM);
+	codectl_region_close(NULL);
+}
+
+static void overlapping_regions(void)
+{
+	struct codectl_region *other;
+
+	region = test_open(LEN, NULL, &text);
+	CHECK_EQ(codectl_region_open((void *)text, LEN, NULL, &other), -EEXIST);
+	CHECK_EQ(codectl_region_open((void *)(text + LEN - 1), 1, NULL, &other),
+		 -EEXIST);
+	codectl_region_close(region);
+	CHECK_EQ(try_open(LEN, NULL), 0);
+	CHECK_EQ(try_open(LEN, NULL), 0);
+}
+
+/* Without codectl(2) nobody is told, and it makes no difference. */
+static void kernel_knows(void)
+{
+	bool here = !codectl_probe();
+	struct codectl_region_stat stat;
+	struct code_jit_info info;
+
+	if (getenv("EXPECT_ALL_FEATURES"))
+		CHECK(here);
+	region = test_open(LEN, NULL, &text);
+	codectl_region_stat(region, &stat);
+	CHECK_EQ(stat.registered, here);
+
+	info = (struct code_jit_info) {
+		.text_start = text,
+		.text_end = text + LEN,
+		.unwind_head = text,
+	};
+	if (here)
+		CHECK_EQ(codectl_syscall(CODE_REGISTER_JIT, &info,
+					 sizeof(info), 0), -EEXIST);
+	codectl_region_close(region);
+	if (here) {
+		CHECK_EQ(codectl_syscall(CODE_REGISTER_JIT, &info,
+					 sizeof(info), 0), 0);
+		CHECK_EQ(try_open(LEN, NULL), -EEXIST);
+		munmap((void *)text, LEN);
+		CHECK_EQ(try_open(LEN, NULL), -EINVAL);
+	}
+}
+
+static int add_rows(uint32_t off, uint32_t len,
+		    const struct code_jit_unwind_fre *rows, unsigned int nr)
+{
+	return codectl_region_add(region, text + off, len, rows, nr, NULL);
+}
+
+static void add_errors(void)
+{
+	struct code_jit_unwind_fre rows[2] = {
+		test_row(0, 8, 1), test_row(8, 8, 2),
+	};
+
+	region = test_open(LEN, NULL, &text);
+	CHECK_EQ(add_rows(0, 0, rows, 1), -EINVAL);
+	CHECK_EQ(add_rows(0, 16, rows, 0), -EINVAL);
+	CHECK_EQ(add_rows(-1, 16, rows, 2), -EINVAL);
+	CHECK_EQ(add_rows(LEN, 16, rows, 2), -EINVAL);
+	CHECK_EQ(add_rows(LEN - 15, 16, rows, 2), -EINVAL);
+	CHECK_EQ(add_rows(0, 15, rows, 2), -EINVAL);
+	rows[1].ip_off = 7;
+	CHECK_EQ(add_rows(0, 16, rows, 2), -EINVAL);
+	rows[1].ip_off = 8;
+	rows[1].size = 0;
+	CHECK_EQ(add_rows(0, 16, rows, 2), -EINVAL);
+	rows[1].size = UINT32_MAX;
+	CHECK_EQ(add_rows(0, 16, rows, 2), -EINVAL);
+	rows[1] = rows[0];
+	CHECK_EQ(add_rows(0, 16, rows, 2), -EINVAL);
+	CHECK_EQ(test_id(text), -ENODATA);
+
+	rows[1] = test_row(8, 8, 2);
+	CHECK_EQ(add_rows(LEN - 16, 16, rows, 2), 0);
+	CHECK_EQ(test_id(text + LEN - 1), 2);
+	CHECK_EQ(add_rows(LEN - 16, 16, rows, 2), -EEXIST);
+	CHECK_EQ(add_rows(LEN - 32, 17, rows, 2), -EEXIST);
+	CHECK_EQ(add_rows(LEN - 32, 16, rows, 2), -EINVAL);
+}
+
+static void no_space(void)
+{
+	struct codectl_region_attr attr = { .max_rows = 3 };
+
+	region = test_open(LEN, &attr, &text);
+	CHECK_EQ(test_add(region, text, 8, 1, NULL), 0);
+	CHECK_EQ(test_add(region, text + 8, 8, 2, NULL), 0);
+	CHECK_EQ(test_add(region, text + 16, 8, 3, NULL), 0);
+	CHECK_EQ(test_add(region, text + 24, 8, 4, NULL), -ENOSPC);
+	CHECK_EQ(test_id(text + 23), 3);
+	CHECK_EQ(test_id(text + 24), -ENODATA);
+}
+
+static void sixty_four_tables(void)
+{
+	struct codectl_region_attr attr = { .table_rows = 2, .max_rows = 1000 };
+	struct codectl_region_stat stat;
+	unsigned int i;
+
+	region = test_open(LEN, &attr, &text);
+	for (i = 0; i < 128; i++)
+		CHECK_EQ(test_add(region, text + 8 * i, 8, i + 1, NULL), 0);
+	CHECK_EQ(test_add(region, text + 8 * i, 8, i + 1, NULL), -ENOSPC);
+	for (i = 0; i < 1024; i++)
+		CHECK_EQ(test_id(text + i), i / 8 + 1);
+	codectl_region_stat(region, &stat);
+	CHECK_EQ(stat.tables, CODE_JIT_MAX_TABLES);
+	CHECK_EQ(stat.rows, 128);
+	CHECK_EQ(stat.rows_used, 128);
+	CHECK_EQ(stat.rows_max, 128);
+}
+
+/* The default rule is for all that no row covers, and for what has none. */
+static void default_rule(void)
+{
+	struct code_jit_unwind_fre rule = test_row(0, 0, 7);
+	struct codectl_region_attr attr = {
+		.jit_flags = CODE_JIT_DEFAULT_RULE | CODE_JIT_CALLSITE,
+		.default_rule = &rule,
+	};
+	struct codectl_rule found;
+
+	region = test_open(LEN, &attr, &text);
+	CHECK_EQ(codectl_lookup(text + 5, &found), 0);
+	CHECK_EQ(found.flags, CODECTL_RULE_DEFAULT | CODECTL_RULE_CALLSITE);
+	CHECK_EQ(found.cfa_off, 7);
+	CHECK_EQ(test_add(region, text, 8, 1, NULL), 0);
+	CHECK_EQ(codectl_lookup(text + 5, &found), 0);
+	CHECK_EQ(found.flags, CODECTL_RULE_CALLSITE);
+	CHECK_EQ(found.cfa_off, 1);
+	CHECK_EQ(codectl_region_retire(region, text, 8), 1);
+	CHECK_EQ(test_id(text + 5), 7);
+
+	CHECK_EQ(codectl_region_add(region, text + 8, 16, NULL, 0, "f"), 0);
+	CHECK_EQ(codectl_lookup(text + 20, &found), 0);
+	CHECK_EQ(found.start, text + 8);
+	CHECK_EQ(found.size, 16);
+	CHECK_EQ(found.flags, CODECTL_RULE_CALLSITE);
+	CHECK_EQ(found.cfa_off, 7);
+	CHECK_EQ(codectl_region_retire(region, text + 8, 16), 1);
+}
+
+static void unknown_rows(void)
+{
+	struct code_jit_unwind_fre rows[2] = {
+		test_row(0, 8, 1), test_row(8, 8, 2),
+	};
+	struct codectl_rule rule;
+
+	rows[0].info = 0x80;
+	rows[1].__reserved[1] = 1;
+	region = test_open(LEN, NULL, &text);
+	CHECK_EQ(add_rows(0, 16, rows, 2), 0);
+	CHECK_EQ(codectl_lookup(text, &rule), 0);
+	CHECK_EQ(rule.info, CODE_FRE_UNKNOWN);
+	CHECK_EQ(codectl_lookup(text + 8, &rule), 0);
+	CHECK_EQ(rule.info, CODE_FRE_UNKNOWN);
+}
+
+static void retire(void)
+{
+	struct code_jit_unwind_fre rows[2] = {
+		test_row(0, 8, 1), test_row(8, 8, 2),
+	};
+
+	region = test_open(LEN, NULL, &text);
+	CHECK_EQ(add_rows(16, 16, rows, 2), 0);
+	CHECK_EQ(add_rows(32, 16, rows, 2), 0);
+	CHECK_EQ(codectl_region_retire(region, text + 16, 17), -EINVAL);
+	CHECK_EQ(codectl_region_retire(region, text + 23, 25), -EINVAL);
+	CHECK_EQ(test_id(text + 24), 2);
+	CHECK_EQ(codectl_region_retire(region, text + 24, 0), -EINVAL);
+	CHECK_EQ(codectl_region_retire(region, text - 1, 4), -EINVAL);
+	CHECK_EQ(codectl_region_retire(region, text + LEN - 1, 2), -EINVAL);
+	CHECK_EQ(codectl_region_retire(region, text + 24, 16), 2);
+	CHECK_EQ(test_id(text + 23), 1);
+	CHECK_EQ(test_id(text + 24), -ENODATA);
+	CHECK_EQ(test_id(text + 39), -ENODATA);
+	CHECK_EQ(test_id(text + 40), 2);
+	CHECK_EQ(codectl_region_retire(region, text, LEN), 2);
+	CHECK_EQ(codectl_region_retire(region, text, LEN), 0);
+	CHECK_EQ(codectl_region_compact(region), -EINVAL);
+}
+
+/* 4 GiB is the most there can be, and the last byte is covered. */
+static void largest(void)
+{
+	struct codectl_region_attr attr = { .max_rows = 1000 };
+	const uint64_t len = CODE_JIT_MAX_TEXT;
+	int twice;
+
+	for (twice = 0; twice < 2; twice++) {
+		region = test_open(len, &attr, &text);
+		CHECK_EQ(test_add(region, text + len - 16, 16, 3, NULL), 0);
+		CHECK_EQ(test_id(text + len - 1), 3);
+		CHECK_EQ(test_id(text + len - 17), -ENODATA);
+		CHECK_EQ(test_id(text + len), -ENOENT);
+		CHECK_EQ(codectl_region_retire(region, text + len - 16, 16), 1);
+		codectl_region_close(region);
+		attr.jit_flags = CODE_JIT_DESCENDING;
+	}
+	region = test_open(len, NULL, &text);
+	CHECK_EQ(test_add(region, text, UINT32_MAX, 3, NULL), 0);
+	CHECK_EQ(test_id(text + UINT32_MAX - 1), 3);
+	CHECK_EQ(test_id(text + UINT32_MAX), -ENODATA);
+}
+
+static uint64_t resident(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	CHECK(file);
+	CHECK_EQ(fscanf(file, "%*u %lu", &pages), 1);
+	fclose(file);
+
+	return pages * PAGE;
+}
+
+/* Compacting gives memory back, and names stay with their functions. */
+static void compact_memory(void)
+{
+	const unsigned int nr = 100000;
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
+					    .name_bytes = nr * 20 };
+	struct codectl_region_stat stat;
+	uint64_t before, after;
+	unsigned int i;
+
+	region = test_open(nr * 16, &attr, &text);
+	for (i = 0; i < nr; i++)
+		CHECK_EQ(test_add(region, text + 16 * i, 16, i, "a name"), 0);
+	CHECK_EQ(codectl_region_retire(region, text + 160, (nr - 10) * 16),
+		 nr - 10);
+	before = resident();
+	CHECK_EQ(codectl_region_compact(region), 0);
+	after = resident();
+	CHECK(before > after + nr * sizeof(struct code_jit_unwind_fre));
+	codectl_region_stat(region, &stat);
+	CHECK_EQ(stat.rows, 10);
+	CHECK_EQ(stat.rows_used, 10);
+	CHECK_EQ(stat.names, 10);
+	for (i = 0; i < 10; i++)
+		CHECK_EQ(test_id(text + 16 * i), i);
+	for (; i < nr; i++)
+		CHECK_EQ(test_add(region, text + 16 * i, 16, i, "a name"), 0);
+	for (i = 0; i < nr; i++)
+		CHECK_EQ(test_id(text + 16 * i + 15), i);
+	codectl_region_stat(region, &stat);
+	CHECK_EQ(stat.names, nr);
+	CHECK_EQ(stat.names_lost, 0);
+}
+
+static const struct test tests[] = {
+	TEST(open_errors),
+	TEST(overlapping_regions),
+	TEST(kernel_knows),
+	TEST(add_errors),
+	TEST(no_space),
+	TEST(sixty_four_tables),
+	TEST(default_rule),
+	TEST(unknown_rows),
+	TEST(retire),
+	TEST(largest),
+	TEST(compact_memory),
+};
+
+int main(void)
+{
+	return test_main(tests, ARRAY_SIZE(tests));
+}

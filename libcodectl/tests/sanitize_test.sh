@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# The tests once more, with library and test under the compiler's sanitizers.
+
+# shellcheck disable=SC2317
+here=$(cd "$(dirname "$0")" && pwd)
+library=$(dirname "$here")
+uapi=$(dirname "$library")/kernel/src/include/uapi
+# shellcheck source=tap.sh
+. "$here/tap.sh"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# build DIR FLAGS...: the library, as objects
+build()
+{
+	dir=$1
+	shift
+	mkdir -p "$dir"
+	for file in "$library"/src/*.c "$here/test.c"; do
+		$CC "$@" -g -O1 -std=gnu11 -Wall -D_GNU_SOURCE \
+			-I"$library/src/shim" -I"$library/include" -I"$uapi" \
+			-I"$uapi/../../kernel/unwind" -c \
+			-o "$dir/$(basename "$file" .c).o" "$file" || return 1
+	done
+}
+
+# check DIR TEST FLAGS...
+check()
+{
+	dir=$1 name=$2
+	shift 2
+	$CC "$@" -g -O1 -std=gnu11 -D_GNU_SOURCE -I"$library/include" -I"$uapi" \
+		-o "$dir/$name" "$here/$name.c" "$dir"/*.o -lpthread &&
+		"$dir/$name"
+}
+
+# The library itself orders by fences, which this sanitizer does not know.
+thread='-fsanitize=thread -Wno-tsan'
+address='-fsanitize=address,undefined -fno-sanitize-recover=all'
+
+# shellcheck disable=SC2086
+{
+	run "built for addresses" build "$work/address" $address
+	for test in builder_test elf_test fork_test model_test names_test \
+			region_test signal_test thread_test; do
+		run "addresses, $test" check "$work/address" $test $address
+	done
+	run "built for threads" build "$work/thread" $thread
+	for test in names_test signal_test thread_test; do
+		run "threads, $test" check "$work/thread" $test $thread
+	done
+}
+finish
