@@ -23,6 +23,9 @@ series_types=MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF,FILE_PATH_CHANGES,COMMIT_LOG_LO
 # User space has the types and attributes of C and its libraries.
 user_types=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE
 user_types+=,VOLATILE,AVOID_EXTERNS,ENOSYS,STRCPY,STATIC_CONST_CHAR_ARRAY,NEW_TYPEDEFS
+# Stand-ins have the form of what the kernel has.
+shim_types=COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED,MACRO_WITH_FLOW_CONTROL
+shim_types+=,MEMORY_BARRIER
 # What kselftest_harness makes of macros and of the lines that use them.
 harness_types=PARENTHESIS_ALIGNMENT,SPACING,FUNCTION_ARGUMENTS,LINE_SPACING
 harness_types+=,COMPLEX_MACRO,MACRO_WITH_FLOW_CONTROL,MACRO_ARG_REUSE,OPEN_ENDED_LINE
@@ -51,6 +54,8 @@ cd "$top" || exit 1
 linux=$build/linux
 mapfile -t kernel_c < <(find kernel/src -name '*.[ch]')
 mapfile -t test_c < <(find selftests -name '*.[ch]')
+mapfile -t user_c < <(find libcodectl jit-demo -name '*.[ch]' ! -path '*/shim/*')
+mapfile -t shim_c < <(find libcodectl -path '*/shim/*' -name '*.h')
 mapfile -t scripts < <(grep -r -l -I -E --exclude-dir=.git --exclude-dir=build \
 	--exclude-dir=autom4te.cache --exclude-dir=build-aux --exclude=configure \
 	'^#!/bin/(ba)?sh' .)
@@ -63,6 +68,8 @@ while read -r patch; do
 	run "checkpatch, $patch" check_patch "$series_types" - < "kernel/patches/$patch"
 done < <(grep -v '^#' kernel/patches/series)
 run "checkpatch, selftests" check_patch "$user_types,$harness_types" -f "${test_c[@]}"
+run "checkpatch, library and jit-demo" check_patch "$user_types" -f "${user_c[@]}"
+run "checkpatch, stand-ins" check_patch "$user_types,$shim_types" -f "${shim_c[@]}"
 run kernel-doc "$linux/tools/docs/kernel-doc" -none -Wall "${kernel_c[@]}"
 [ ${#pages[@]} -eq 0 ] || run mandoc check_page "${pages[@]}"
 exit $failed

@@ -15,6 +15,7 @@ tests=/usr/lib/codectl
 
 programs=''
 for path in "$tests"/selftests/*_test "$tests"/selftests/*_test.sh \
+	    "$tests"/libcodectl/*_test "$tests"/jit-demo/tests/*_test.sh \
 	    "$tests/glibc-tests/run-tests.sh" /sys/kernel/debug/kunit/*codectl* \
 	    /sys/kernel/debug/kunit/*sframe*; do
 	[ -e "$path" ] || continue
@@ -24,6 +25,7 @@ for path in "$tests"/selftests/*_test "$tests"/selftests/*_test.sh \
 	esac
 	case $path in
 	*/glibc-tests/*) name=glibc ;;
+	*/libcodectl/*) name=libcodectl-${path##*/} ;;
 	/sys/*) name=kunit-${path##*/} ;;
 	*) name=${path##*/} ;;
 	esac
