@@ -38,11 +38,14 @@ void code_close(struct engine *engine)
 struct code *code_new(struct engine *engine, int tier)
 {
 	static uint32_t last_id;
-	struct code *code = engine->codes;
+	struct code *code;
+	int tries = 0;
 
-	while (code->len || code->retiring)
-		if (++code == engine->codes + NR_CODES)
+	do {
+		code = &engine->codes[engine->next_code++ % NR_CODES];
+		if (tries++ == NR_CODES)
 			engine_fail("too many functions");
+	} while (code->len);
 	memset(code, 0, sizeof(*code));
 	code->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
 	code->tier = tier;
@@ -57,7 +60,8 @@ struct code *code_new(struct engine *engine, int tier)
  */
 static void *find_space(struct engine *engine, size_t len)
 {
-	bool reuse = !engine_runs(engine) || engine->options.reuse_at_once;
+	bool reuse = (!engine_runs(engine) || engine->options.reuse_at_once) &&
+		     !engine->options.keep;
 	void *start = reuse ? heap_reuse(&engine->heap, len) : NULL;
 
 	if (!start)
@@ -111,6 +115,12 @@ void code_publish(struct engine *engine, struct code *code, const char *name)
 	engine->stat.compiled[code->tier]++;
 }
 
+void code_replace(struct engine *engine, struct code *code)
+{
+	code->retiring = true;
+	engine->nr_retiring++;
+}
+
 void code_retire(struct engine *engine, struct code *code)
 {
 	int nr = codectl_region_retire(engine->region, (uintptr_t)code->start,
@@ -119,8 +129,8 @@ void code_retire(struct engine *engine, struct code *code)
 	if (nr <= 0 || code->active)
 		engine_fail("retired what is not there, or in use");
 	heap_free(&engine->heap, code->start, code->len);
+	engine->nr_retiring -= code->retiring;
 	code->len = 0;
-	code->retiring = false;
 	engine->stat.retired++;
 }
 
@@ -128,8 +138,10 @@ void code_sweep(struct engine *engine)
 {
 	struct code *code;
 
+	if (!engine->nr_retiring)
+		return;
 	for (code = engine->codes; code < engine->codes + NR_CODES; code++)
-		if (code->retiring && !code->active)
+		if (code->len && code->retiring && !code->active)
 			code_retire(engine, code);
 }
 

@@ -20,10 +20,13 @@ struct code *code_new(struct engine *engine, int tier);
  */
 void code_publish(struct engine *engine, struct code *code, const char *name);
 
+/* Nothing leads there any more, but some frame may be in it. */
+void code_replace(struct engine *engine, struct code *code);
+
 /* No frame is in it, and nothing leads there. */
 void code_retire(struct engine *engine, struct code *code);
 
-/* All that is retiring and that nobody is in any more. */
+/* All that was replaced and that nobody is in any more. */
 void code_sweep(struct engine *engine);
 
 /* Drops the rows of retired code; all but what came first is retired. */

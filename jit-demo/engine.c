@@ -19,7 +19,8 @@ struct engine *engine_open(const struct engine_options *options)
 	if (!engine)
 		engine_fail("no memory");
 	engine->options = *options;
-	for (int i = 0; i < NR_PLACES; i++)
+	engine->nr_places = options->keep ? MAX_PROGRAMS : FEW_PROGRAMS;
+	for (unsigned int i = 0; i < engine->nr_places; i++)
 		engine->places[i].first_slot = i * MAX_FUNCTIONS;
 	code_open(engine);
 	run_open(&engine->run);
@@ -56,7 +57,7 @@ static void compile(struct engine *engine, int index, int tier)
 		 slot->function->name, tier);
 	code_publish(engine, code, name);
 	if (slot->code)
-		slot->code->retiring = true;
+		code_replace(engine, slot->code);
 	slot->code = code;
 	slot->entry = code->start;
 }
@@ -127,15 +128,15 @@ static struct place *place_program(struct engine *engine,
 {
 	struct place *place;
 
-	for (int i = 0; i < NR_PLACES; i++)
+	for (unsigned int i = 0; i < engine->nr_places; i++)
 		if (engine->places[i].program == program)
 			return &engine->places[i];
-	if (code_is_full(engine)) {
-		for (int i = 0; i < NR_PLACES; i++)
+	if (code_is_full(engine) && !engine->options.keep) {
+		for (unsigned int i = 0; i < engine->nr_places; i++)
 			unload(engine, &engine->places[i]);
 		code_flush(engine);
 	}
-	place = &engine->places[engine->next_place++ % NR_PLACES];
+	place = &engine->places[engine->next_place++ % engine->nr_places];
 	unload(engine, place);
 	load(engine, place, program);
 	return place;

@@ -15,11 +15,11 @@
 #include "heap.h"
 #include "runtime.h"
 
-/* Programs that are loaded at a time, and their functions. */
-#define NR_PLACES	3
-#define NR_SLOTS	(NR_PLACES * MAX_FUNCTIONS)
+#define MAX_PROGRAMS	16
+/* Programs that are loaded at a time, unless all stay. */
+#define FEW_PROGRAMS	3
+#define NR_SLOTS	(MAX_PROGRAMS * MAX_FUNCTIONS)
 #define NR_CODES	(3 * NR_SLOTS + 16)
-#define MAX_PROGRAMS	32
 
 /* Calls until a function is compiled again. */
 #define TIER_1_CALLS	200
@@ -50,6 +50,7 @@ struct place {
 
 struct engine_options {
 	bool descending;	/* the code grows down */
+	bool keep;		/* no address gets other code */
 	bool reuse_at_once;	/* fill holes while compiled code runs, too */
 };
 
@@ -79,8 +80,9 @@ struct engine {
 	struct codectl_region *region;
 	struct heap heap;
 	uint8_t *edge;			/* behind what stays for ever */
-	struct place places[NR_PLACES];
-	unsigned int next_place;
+	struct place places[MAX_PROGRAMS];
+	unsigned int nr_places, next_place;
+	unsigned int next_code, nr_retiring;
 	/* functions that were worth compiling twice */
 	uint64_t hot[MAX_PROGRAMS];
 	struct run run;

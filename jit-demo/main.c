@@ -3,12 +3,14 @@
  * jit-demo: compiles programs while they run, and lets the kernel know of it
  * through libcodectl.
  *
- * usage: jit-demo [-t THREADS] [-n ROUNDS] [-m] [-d] [-r] [-s STEPS] [-l LOG]
- *		   FILE...
+ * usage: jit-demo [-t THREADS] [-n ROUNDS] [-m] [-k] [-d] [-r] [-s STEPS]
+ *		   [-l LOG] FILE...
  *
  *	-t	threads, each with an engine of its own; 1 by default
  *	-n	how often each thread runs each program
  *	-m	write /tmp/perf-PID.map
+ *	-k	keep programs loaded, and use no address twice: the names in a
+ *		perf map are right for one use only
  *	-d	the first thread's code grows down, and not that of the second
  *	-r	reuse addresses of code while compiled code runs
  *	-s	check the rows of so many instructions of the first thread
@@ -116,8 +118,8 @@ static void run_threads(void)
 static _Noreturn void show_usage(void)
 {
 	fprintf(stderr,
-		"usage: %s [-t THREADS] [-n ROUNDS] [-m] [-d] [-r] [-s STEPS]\n"
-		"\t[-l LOG] FILE...\n", program_invocation_short_name);
+		"usage: %s [-t THREADS] [-n ROUNDS] [-m] [-k] [-d] [-r]\n"
+		"\t[-s STEPS] [-l LOG] FILE...\n", program_invocation_short_name);
 	exit(2);
 }
 
@@ -125,13 +127,15 @@ static void parse_options(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "t:n:mdrs:l:")) != -1) {
+	while ((opt = getopt(argc, argv, "t:n:mkdrs:l:")) != -1) {
 		if (opt == 't')
 			options.threads = atoi(optarg);
 		else if (opt == 'n')
 			options.rounds = atol(optarg);
 		else if (opt == 'm' && codectl_perf_map(1))
 			engine_fail("no perf map");
+		else if (opt == 'k')
+			options.engine.keep = true;
 		else if (opt == 'd')
 			options.engine.descending = true;
 		else if (opt == 'r')

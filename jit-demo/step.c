@@ -55,9 +55,11 @@ static bool is_right(const struct codectl_rule *rule, uint64_t sp, uint64_t fp)
 	if (base + rule->cfa_off != frame->cfa || rule->ra_off != -8 ||
 	    (rule->info & ~(CODE_FRE_BASE_SP | CODE_FRE_FP_SAVED)))
 		return false;
-	if (rule->info & CODE_FRE_FP_SAVED)
-		fp = word_at(frame->cfa + rule->fp_off);
-	return fp == frame->fp;
+	if (!(rule->info & CODE_FRE_FP_SAVED))
+		return fp == frame->fp;
+	/* what is below the stack pointer may be gone at any time */
+	return frame->cfa + rule->fp_off >= sp &&
+	       word_at(frame->cfa + rule->fp_off) == frame->fp;
 }
 
 static void check(uint64_t ip, uint64_t sp, uint64_t fp)

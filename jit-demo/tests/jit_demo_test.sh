@@ -1,0 +1,143 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Tests of jit-demo, as TAP: what its programs print, the rows of each
+# instruction, and where the kernel unwinds them, names and stacks.
+#
+# DEMO is the directory with stackdump and markcheck.  Without
+# EXPECT_ALL_FEATURES, what needs codectl(2) is skipped where it is not there.
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+demo=${DEMO:-$here/../demo}
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+programs=$(echo "$here"/programs/*.jd)
+count=0
+failed=0
+
+# result STATUS WHAT
+result()
+{
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count $2"
+		return
+	fi
+	echo "not ok $count $2"
+	failed=$((failed + 1))
+}
+
+jit_demo()
+{
+	# shellcheck disable=SC2086
+	"$here/jit-demo" -l "$out/log" "$@" $programs
+}
+
+# prints WHAT OPTION... - each way to run the programs prints the same
+prints()
+{
+	what=$1
+	shift
+	jit_demo "$@" > "$out/printed" && cmp "$out/expected" "$out/printed"
+	result $? "the programs print what they have to, $what"
+}
+
+# sum KEY - of the values behind it in the log
+sum()
+{
+	awk -v key="$1" '
+		{ for (i = 1; i < NF; i++) if ($i == key) sum += $(i + 1) }
+		END { print sum + 0 }' "$out/log"
+}
+
+# at_least KEY NUMBER
+at_least()
+{
+	[ "$(sum "$1")" -ge "$2" ]
+	result $? "$1: $(sum "$1"), at least $2"
+}
+
+# shellcheck disable=SC2086
+for program in $programs; do
+	name=$(basename "$program" .jd)
+	echo "$name:"
+	cat "${program%.jd}.out"
+done > "$out/expected"
+
+prints "by one thread"
+prints "by two threads, and compiled again and again" -t 2 -n 20
+at_least tier2 200
+at_least retired 1000
+at_least reused 200
+at_least flushed 1
+at_least tables 8
+prints "with all that is compiled kept" -k -t 2 -n 3
+prints "with code that grows down" -d -t 2 -n 3
+prints "with addresses used again at once" -r -t 2 -n 6
+
+# Every instruction that is executed, against what the calls have done.
+programs="$here/programs/fib.jd $here/programs/tree.jd"
+jit_demo -s 150000 > /dev/null && [ "$(sum wrong)" = 0 ]
+result $? "rows are right at each instruction"
+at_least checked 10000
+jit_demo -d -s 150000 > /dev/null && [ "$(sum wrong)" = 0 ]
+result $? "rows are right at each instruction, with code that grows down"
+programs=$(echo "$here"/programs/*.jd)
+
+# perf's file has each piece of code that was published, and its name.
+# shellcheck disable=SC2086
+"$here/jit-demo" -m -l "$out/log" $programs > /dev/null &
+pid=$!
+wait $pid
+awk '$1 == "code" { printf "%s %x %s\n", substr($3, 3), $4, $8 }' "$out/log" |
+	sort > "$out/names"
+sort "/tmp/perf-$pid.map" > "$out/map" && [ -s "$out/map" ] &&
+	cmp "$out/names" "$out/map"
+result $? "the perf map has the names and addresses of all code"
+rm -f "/tmp/perf-$pid.map"
+
+if [ "$(sum registered)" = 0 ] && [ -z "${EXPECT_ALL_FEATURES:-}" ]; then
+	echo "# this kernel has no codectl(2)"
+	echo "1..$count"
+	exit "$((failed > 0))"
+fi
+[ "$(sum registered)" = 1 ]
+result $? "the kernel knows the region"
+
+# mark_check WHAT PERCENT OPTION... - of the stacks, that may end early
+mark_check()
+{
+	what=$1 percent=$2
+	shift 2
+	# shellcheck disable=SC2086
+	"$demo/stackdump" -F 1000 -o "$out/dump" -- "$here/jit-demo" \
+		-l "$out/log" "$@" $programs > "$out/printed" &&
+		cmp "$out/expected" "$out/printed" &&
+		"$demo/markcheck" -m 300 -t "$percent" -l "$out/log" \
+			"$out/dump" > "$out/checked"
+	result $? "the kernel's frames are those that left marks, $what"
+	sed 's/^/# /' "$out/checked"
+}
+
+mark_check "code that is kept" 0 -k -t 2 -n 40
+mark_check "code that grows up" 0 -t 2 -n 20
+mark_check "code that grows down" 0 -d -t 2 -n 20
+# where rows are rewritten under compiled code, a stack may end early
+mark_check "addresses used again at once" 10 -r -t 2 -n 20
+
+# Names: the functions of each program, and no frame of theirs without one.
+# shellcheck disable=SC2086
+perf record -q -e cpu-clock -F 1000 --call-graph fp,defer -o "$out/data" -- \
+	"$here/jit-demo" -m -k -n 40 $programs > "$out/printed" &&
+	perf script -i "$out/data" --no-inline --max-stack 512 \
+		-F comm,tid,time,ip,sym,dso > "$out/script"
+result $? "perf records and reads it"
+names=$(grep -o 'jit:[a-z]*\.[a-z_]*@[12]' "$out/script" | sort -u | wc -l)
+[ "$names" -ge 20 ]
+result $? "perf has names of $names functions, at least 20"
+[ -s "$out/script" ] &&
+	! grep -q '\[unknown\] (/tmp/perf-\|\[unknown\] (//anon' "$out/script"
+result $? "each frame of compiled code has a name"
+
+echo "1..$count"
+exit "$((failed > 0))"
