@@ -200,8 +200,8 @@ static inline void codectl_store_row(struct code_jit_unwind_fre *to,
 	word bits[sizeof(*to) / sizeof(word)];
 	unsigned int i;
 
-	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
-		       offsetof(struct code_jit_unwind_fre, ip_off) == 4,
+	_Static_assert(offsetof(struct code_jit_unwind_fre, ip_off) == 4 &&
+		       (__BYTE_ORDER__) == __ORDER_LITTLE_ENDIAN__,
 		       "ip_off is the upper half of the first word");
 	__builtin_memcpy(bits, from, sizeof(bits));
 	bits[0] += (uint64_t)off << 32;

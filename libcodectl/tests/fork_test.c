@@ -9,7 +9,7 @@
 #define FUNC_LEN	16
 #define NR_FUNCS	200000
 #define NR_SLOTS	64
-#define NR_FORKS	200
+#define NR_FORKS	100
 
 static struct codectl_region *region;
 static uint64_t text;

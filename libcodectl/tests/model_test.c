@@ -7,7 +7,7 @@
 
 #define TEXT_LEN	256
 #define MAX_FUNC_ROWS	5
-#define STEPS		4000
+#define STEPS		2000
 
 static struct codectl_region *region;
 static uint64_t text;
