@@ -171,7 +171,8 @@ static void try_address(const struct chain *chain, u32 off)
 	require(user_arena.window_start == user_arena.window_end);
 	require(user_arena.loads <= MAX_LOADS);
 	require(!ret || ret == -ENODATA ||
-		(!chain->right && (ret == -EFAULT || ret == -EAGAIN)));
+		(!chain->right && (ret == -EFAULT || ret == -EAGAIN ||
+				    ret == -EINVAL)));
 	require(ret != -ENODATA || !(chain->jit.flags & CODE_JIT_DEFAULT_RULE));
 	if (!ret) {
 		require(off - fre.ip_off < fre.size);

@@ -285,10 +285,10 @@ static int codectl_check_jit(const struct code_jit_info *info,
 	const u32 flags = CODE_JIT_DEFAULT_RULE | CODE_JIT_DESCENDING |
 			  CODE_JIT_CALLSITE;
 
-	if ((info->jit_flags & ~flags) || !jit_fre_known(&jit->rule))
-		return -EINVAL;
 	if (info->fre_size && info->fre_size != CODE_JIT_UNWIND_FRE_SIZE)
 		return -EOPNOTSUPP;
+	if ((info->jit_flags & ~flags) || !jit_fre_known(&jit->rule))
+		return -EINVAL;
 
 	if (!codectl_range_ok(info->text_start, info->text_end) ||
 	    info->text_end - info->text_start > CODE_JIT_MAX_TEXT)

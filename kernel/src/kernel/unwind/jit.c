@@ -7,17 +7,17 @@
  *
  *	writer				reader
  *	------				------
- *	rows			(a)	used_len
- *	release				acquire, pairs with (a)
+ *	rows				used_len
+ *	release			(a)	acquire, pairs with (a)
  *	used_len			rows, the last one first
  *
- *	rows and used_len of	(b)	next
+ *	rows and used_len of		next
  *	the next table			acquire, pairs with (b)
- *	release				used_len of the next table
+ *	release			(b)	used_len of the next table
  *	next
  *
  *	seq, odd			seq, even
- *	full barrier		(c)	acquire, pairs with (d)
+ *	write barrier		(c)	acquire, pairs with (d)
  *	whatever is rewritten		all of the above
  *	release			(d)	read barrier, pairs with (c)
  *	seq, even			seq, the same
@@ -99,6 +99,7 @@ fault:
 static __always_inline bool jit_get_rule(unsigned long addr,
 					 struct code_jit_unwind_fre *fre)
 {
+	u8 bytes[sizeof(u32)];
 	u32 bits;
 
 	jit_get(fre->cfa_off,
@@ -109,7 +110,9 @@ static __always_inline bool jit_get_rule(unsigned long addr,
 		addr + offsetof(struct code_jit_unwind_fre, fp_off), fault);
 	/* @info and @__reserved */
 	jit_get(bits, addr + offsetof(struct code_jit_unwind_fre, info), fault);
-	__builtin_memcpy(&fre->info, &bits, sizeof(bits));
+	__builtin_memcpy(bytes, &bits, sizeof(bits));
+	fre->info = bytes[0];
+	__builtin_memcpy(fre->__reserved, bytes + 1, sizeof(fre->__reserved));
 
 	return true;
 fault:
@@ -138,7 +141,10 @@ fault:
 	return -EFAULT;
 }
 
-/* Does the table follow the one before?  What does not is no part of it. */
+/*
+ * Does the table follow the one before?  If not, nobody knows what else is wrong,
+ * nor whether there is a row for the address somewhere.
+ */
 static __always_inline int jit_check_order(struct jit_walk *walk)
 {
 	u32 start, size;
@@ -150,9 +156,9 @@ static __always_inline int jit_check_order(struct jit_walk *walk)
 		return -EFAULT;
 
 	if (walk->descending)
-		return (u64)start + size <= walk->last ? 0 : -ENODATA;
+		return (u64)start + size <= walk->last ? 0 : -EINVAL;
 
-	return start >= walk->last_end && start > walk->last ? 0 : -ENODATA;
+	return start >= walk->last_end && start > walk->last ? 0 : -EINVAL;
 }
 
 /*
@@ -257,7 +263,7 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 		.descending = jit->flags & CODE_JIT_DESCENDING,
 		.table = jit->head,
 	};
-	int ret = -ENODATA;
+	int ret;
 
 	if (!walk.table)
 		return -ENODATA;
@@ -280,7 +286,7 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 			return ret;
 	}
 
-	return -ENODATA;
+	return -EINVAL;
 }
 
 /* -EAGAIN: the rows are being rewritten. */
@@ -339,8 +345,9 @@ static int jit_find_once(const struct jit_unwind *jit, u32 off,
  *	what it says is understood, as %CODE_FRE_UNKNOWN
  *
  * Context: may fault, unless page faults are disabled.
- * Return: 0, -ENODATA if nothing covers the address, -EFAULT if a table cannot
- * be read, -EAGAIN if rows were being rewritten twice in a row, -EINTR if the
+ * Return: 0, -ENODATA if nothing covers the address, -EINVAL if the chain is
+ * broken or too long before that is known, -EFAULT if a table cannot be read,
+ * -EAGAIN if rows were being rewritten twice in a row, -EINTR if the
  * task is being killed.
  */
 int jit_find(const struct jit_unwind *jit, u32 off,
@@ -354,8 +361,8 @@ int jit_find(const struct jit_unwind *jit, u32 off,
 
 	if (ret == -ENODATA && (jit->flags & CODE_JIT_DEFAULT_RULE)) {
 		*fre = jit->rule;
-		fre->ip_off = jit->head ? off : 0;
-		fre->size = jit->head ? 1 : JIT_MAX_ROWS;
+		fre->ip_off = off;
+		fre->size = 1;
 		return 0;
 	}
 	if (!ret && !jit_fre_known(fre))

@@ -77,6 +77,11 @@ static int codectl_jit_rule(const struct jit_unwind *jit,
 		.start = text_start + fre.ip_off,
 		.size = fre.size,
 	};
+	/* What no row covers the default rule does. */
+	if (jit->flags & CODE_JIT_DEFAULT_RULE) {
+		rule->start = text_start;
+		rule->size = U32_MAX;
+	}
 	if (fre.info & CODE_FRE_OUTERMOST)
 		rule->flags |= UNWIND_RULE_OUTERMOST;
 	if (fre.info & CODE_FRE_SIGNAL)
@@ -97,9 +102,8 @@ static int codectl_lookup_rule(struct codectl_lookup *lookup, unsigned long ip,
 
 /*
  * The rule for an address.  -ENOENT: no table covers it; -ENODATA: nor can there
- * be a frame pointer.  The rule is dropped
- * if its registration went while it was read, as the memory may have become
- * something else in between.
+ * be a frame pointer.  The rule is dropped if its registration went while it was
+ * read, as the memory may have become something else in between.
  */
 static int codectl_find_rule(unsigned long ip, struct unwind_rule *rule)
 {
@@ -110,6 +114,10 @@ static int codectl_find_rule(unsigned long ip, struct unwind_rule *rule)
 
 	if (codectl_find(mm, ip, &lookup)) {
 		ret = codectl_lookup_rule(&lookup, ip, rule);
+		/* Behind the text no table says anything. */
+		if (!ret)
+			rule->size = min_t(u64, rule->size,
+					   lookup.text_end - rule->start);
 
 		return codectl_valid(mm, &lookup) ? ret : -ESTALE;
 	}
@@ -198,7 +206,7 @@ static int unwind_user_apply(struct unwind_user_state *state,
 	ret = unwind_user_loc(state, &rule->ra, cfa, &ra);
 	if (ret)
 		return ret;
-	if (!ra || !access_ok((void __user *)ra, 1))
+	if (!ra || ra >= TASK_SIZE_MAX)
 		return -EINVAL;
 
 	switch (rule->fp.kind) {

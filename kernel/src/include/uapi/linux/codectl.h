@@ -118,8 +118,8 @@ enum code_unwind_format {
  *	address of the text that no row covers
  * @CODE_JIT_DESCENDING: rows are appended in decreasing order of address,
  *	those of one function too
- * @CODE_JIT_CALLSITE: rules are exact at call sites only; where a topmost
- *	frame was interrupted elsewhere its caller may be wrong
+ * @CODE_JIT_CALLSITE: rules are exact at call sites only; the caller of a frame
+ *	that was interrupted elsewhere, by the kernel or by a signal, may be wrong
  *
  * Values not listed here are not part of the ABI.
  */
@@ -157,10 +157,10 @@ enum code_fre_info {
 
 /**
  * struct code_jit_unwind_fre - how to unwind from some bytes of code; a row
- * @size: bytes of code that the row covers; 0: retired, covers nothing.  May be
- *	set to 0, by one aligned store, at any time at which no thread has a
- *	frame in that code.
- * @ip_off: the first byte that it covers, counted from @text_start
+ * @size: bytes of code that the row covers; 0: retired, covers nothing, so that
+ *	the default rule does if there is one.  May be set to 0, by one aligned
+ *	store, at any time at which no thread has a frame in that code.
+ * @ip_off: the first byte that it covers, counted from the start of the text
  * @cfa_off: CFA = base register + @cfa_off
  * @ra_off: the return address is at CFA + @ra_off
  * @fp_off: the caller's FP is at CFA + @fp_off, if %CODE_FRE_FP_SAVED
@@ -170,7 +170,8 @@ enum code_fre_info {
  * All fields are written by user space and only read by the kernel, each by a
  * single aligned load but for @info and @__reserved, which are one.  A row does
  * not change once it is published, but for its @size, and but for what happens
- * while @seq of &struct code_jit_info is odd.
+ * while @seq of &struct code_jit_info is odd.  What of a row lies outside of the
+ * text is ignored.
  */
 struct code_jit_unwind_fre {
 	__u32	size;
@@ -193,11 +194,17 @@ struct code_jit_unwind_fre {
  * @next: address of the next table, aligned to 8, or 0.  Stored once, with
  *	release, when this table takes no more rows and the next one has its
  *	first.
- * @fre: the rows, in the declared order of address; they do not overlap
+ * @fre: the rows, in the declared order of @ip_off, retired ones included; they
+ *	do not overlap.  Of rows with the same @ip_off only one may cover
+ *	anything: the last of them in ascending order, the first in descending.
  *
  * The table is aligned to 8.  All rows of @next come after all rows here, in
- * the declared order; where they do not, or after %CODE_JIT_MAX_TABLES tables,
- * the chain ends.
+ * the declared order, and with another @ip_off, retired or not.  An address
+ * behind a place where they do not, or behind %CODE_JIT_MAX_TABLES tables, has
+ * no rule: the stack ends there, truncated.
+ *
+ * There is one writer at a time.  Code may be reached once @used_len covers its
+ * rows, and not before.
  */
 struct code_jit_unwind_table {
 	__aligned_u64	reserved_len;
@@ -218,10 +225,13 @@ struct code_jit_unwind_table {
  *	8 (EINVAL); 0 only with %CODE_JIT_DEFAULT_RULE.  Not read at registration.
  * @jit_flags: bits of &enum code_jit_flags (EINVAL)
  * @fre_size: bytes in a row; 0: 24 (EOPNOTSUPP)
- * @seq: 0, or the address of an aligned __u32 that is odd while tables are
- *	rewritten.  The kernel loads it with acquire before it reads a table, and
- *	again afterwards: if it was odd or has changed, it tries once more, and
- *	then truncates the stack.
+ * @seq: 0, or the address of a __u32, aligned to 4 (EINVAL), that is odd while
+ *	tables are rewritten: incremented before, with a write barrier after it,
+ *	and incremented with release afterwards.  In between anything may change
+ *	but the address of the first table.  To append and to retire needs none of
+ *	it.  The kernel loads it with acquire before it reads a table, and again
+ *	afterwards: if it was odd or has changed, it tries once more, and then
+ *	truncates the stack.
  * @cfa_off: as in &struct code_jit_unwind_fre; this and the following fields
  *	are the default rule, and must be 0 without %CODE_JIT_DEFAULT_RULE
  *	(EINVAL)
@@ -232,7 +242,11 @@ struct code_jit_unwind_table {
  * @__reserved: must be 0
  *
  * Once the range is registered, code is published without a system call: by
- * appending rows.  Further errors: ENOSPC, ENOMEM, as for CODE_REGISTER_ELF.
+ * appending rows.  A stack ends, truncated, at an address that neither a row nor
+ * a default rule covers; frame pointers are not tried.  With a default rule every
+ * address is covered, and no signal frame is recognised there: a restorer has to
+ * lie elsewhere.  When any page of the text is unmapped the registration goes as
+ * a whole.  Further errors: ENOSPC, ENOMEM, as for CODE_REGISTER_ELF.
  */
 struct code_jit_info {
 	__aligned_u64	text_start;

@@ -78,10 +78,11 @@ static const struct {
 	{ "next not aligned", AT(table[0].next), 8, AT(table[1]) + 4, ROW_OFF(2),
 	  -EFAULT },
 	{ "next is itself", AT(table[0].next), 8, AT(table[0]), ROW_OFF(2),
-	  -ENODATA },
+	  -EINVAL },
+	{ "next is empty", AT(table[1].used_len), 8, 0, ROW_OFF(2), -ENODATA },
 	{ "next that nobody needs", AT(table[0].next), 8, 4, ROW_OFF(1), 0, 1 },
 	{ "next starts within the last row", ROW(1, 0, ip_off), 4,
-	  ROW_OFF(1) + SIZE - 1, ROW_OFF(2), -ENODATA },
+	  ROW_OFF(1) + SIZE - 1, ROW_OFF(2), -EINVAL },
 	{ "reserved byte", ROW(0, 0, __reserved[2]), 1, 1, ROW_OFF(0), 0, -1 },
 	{ "unknown bit", ROW(0, 0, info), 1, 0x80, ROW_OFF(0), 0, -1 },
 	{ "FP saved and lost", ROW(0, 0, info), 1,
@@ -179,7 +180,7 @@ static void descending(struct kunit *test)
 	/* The second table reaches into the last row of the first. */
 	f->image.table[1].fre[0].size = STEP + 1;
 	put_image(test, f);
-	KUNIT_EXPECT_EQ(test, -ENODATA, jit_find(&f->jit, ROW_OFF(0), &fre));
+	KUNIT_EXPECT_EQ(test, -EINVAL, jit_find(&f->jit, ROW_OFF(0), &fre));
 }
 
 static void default_rule(struct kunit *test)
@@ -199,7 +200,11 @@ static void default_rule(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, U32_MAX - 1, &fre));
 	KUNIT_EXPECT_EQ(test, fre.cfa_off, 0x1000);
 
-	/* No rule for what may have one that cannot be read. */
+	/* Not for what may have a row that cannot be found. */
+	f->image.table[1].fre[0].ip_off = 0;
+	put_image(test, f);
+	f->jit.head = f->at;
+	KUNIT_EXPECT_EQ(test, -EINVAL, jit_find(&f->jit, ROW_OFF(2), &fre));
 	f->jit.head = f->at + PAGE_SIZE;
 	KUNIT_EXPECT_EQ(test, -EFAULT, jit_find(&f->jit, ROW_OFF(0), &fre));
 }
