@@ -7,9 +7,8 @@
 #include "test.h"
 
 #define FUNC_LEN	16
-#define NR_FUNCS	200000
+#define NR_FUNCS	50000
 #define NR_SLOTS	64
-#define NR_FORKS	100
 
 static struct codectl_region *region;
 static uint64_t text;
@@ -35,12 +34,20 @@ static bool stopped(void)
 	return __atomic_load_n(&stop, __ATOMIC_RELAXED);
 }
 
-static void fork_often(void (*in_child)(void), unsigned int forks)
+/* Where everything takes longer, less has to do. */
+static unsigned int nr_forks(void)
+{
+	const char *scale = getenv("TEST_TIME_SCALE");
+
+	return scale && atoi(scale) > 1 ? 20 : 100;
+}
+
+static void fork_often(void (*in_child)(void))
 {
 	unsigned int i;
 	pid_t pid;
 
-	for (i = 0; i < forks; i++) {
+	for (i = 0; i < nr_forks(); i++) {
 		pid = fork();
 		if (!pid) {
 			in_child();
@@ -55,7 +62,7 @@ static void run_beside(void *(*writer)(void *), void (*in_child)(void))
 	pthread_t thread;
 
 	CHECK_EQ(pthread_create(&thread, NULL, writer, NULL), 0);
-	fork_often(in_child, NR_FORKS);
+	fork_often(in_child);
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 }
@@ -68,7 +75,8 @@ static void *append(void *arg)
 {
 	uint32_t i;
 
-	for (i = 0; i < NR_FUNCS && !stopped(); i++) {
+	/* Two more may be added by a child. */
+	for (i = 0; i < NR_FUNCS - 2 && !stopped(); i++) {
 		CHECK_EQ(add_func(i), 0);
 		__atomic_store_n(&published, i + 1, __ATOMIC_RELEASE);
 		/* Slow enough to go on for as long as there are forks. */
@@ -97,7 +105,9 @@ static void child_of_append(void)
 
 static void while_appending(void)
 {
-	region = test_open(NR_FUNCS * FUNC_LEN, NULL, &text);
+	struct codectl_region_attr attr = { .max_rows = NR_FUNCS * 3 };
+
+	region = test_open(NR_FUNCS * FUNC_LEN, &attr, &text);
 	run_beside(append, child_of_append);
 }
 
