@@ -7,7 +7,7 @@
 #include "test.h"
 
 #define FUNC_LEN	16
-#define NR_FUNCS	50000
+#define NR_FUNCS	200000
 #define NR_SLOTS	64
 
 static struct codectl_region *region;
@@ -80,7 +80,7 @@ static void *append(void *arg)
 		CHECK_EQ(add_func(i), 0);
 		__atomic_store_n(&published, i + 1, __ATOMIC_RELEASE);
 		/* Slow enough to go on for as long as there are forks. */
-		if (i % 64 == 63)
+		if (i % 16 == 15)
 			usleep(50);
 	}
 
