@@ -20,5 +20,11 @@ job() {
 	"$here/stackdump" -F 1000 -o "$out/$name.dump" -- "$@" > "$out/$name.log"
 }
 
+rounds=300
 # shellcheck source=/dev/null
 . "$here/jobs.sh"
+
+# stackdump sees one thread: the other one's direction is another run.
+# shellcheck disable=SC2154
+job jit-churn-down "$jit/jit-demo" -d -t 2 -n $rounds \
+	-l "$out/jit-churn-down.codes" "$jit"/programs/*.jd

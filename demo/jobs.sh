@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2154,SC2034
 #
 # The programs of the main job, each given to job() with a name; here is the
 # directory they are in.  Some seconds each in an emulated guest.
@@ -8,3 +8,13 @@ job chain "$here/chain" 1200
 job plugin-host "$here/plugin-host" "$here/plugin.so" 350
 job sqlite3 "$here/sqlite3" -batch :memory: ".read $here/workload.sql"
 job lua5.4 "$here/lua5.4" "$here/workload.lua" 14
+
+# Samples at 1 kHz and more, of two threads that compile and run code.  First
+# what is compiled stays, but for what is compiled again; then addresses are used
+# again and again, and a perf map has no names that are right all the time.
+jit=$here/../jit-demo
+hertz=1009
+job jit-demo "$jit/jit-demo" -k -t 2 -n "${rounds:-150}" -m \
+	-l "$out/jit-demo.codes" "$jit"/programs/*.jd
+job jit-churn "$jit/jit-demo" -t 2 -n "${rounds:-150}" -m \
+	-l "$out/jit-churn.codes" "$jit"/programs/*.jd

@@ -6,7 +6,9 @@
 # usage: record.sh OUTDIR CALLGRAPH
 #
 # CALLGRAPH is what perf record --call-graph takes.  Leaves PROGRAM.data and
-# PROGRAM.log, what the program printed, in OUTDIR for each program.
+# PROGRAM.log, what the program printed, in OUTDIR for each program.  Names of
+# compiled code are known here only, so that what perf makes of such a recording
+# is left there too, as PROGRAM.script.
 
 set -eu
 
@@ -19,8 +21,14 @@ mkdir -p "$out"
 job() {
 	name=$1
 	shift
-	perf record -q -e cpu-clock -F 499 --call-graph "$callgraph" \
-		-o "$out/$name.data" -- "$@" > "$out/$name.log"
+	perf record -q -e cpu-clock -F "${hertz:-499}" \
+		--call-graph "$callgraph" -o "$out/$name.data" \
+		-- "$@" > "$out/$name.log"
+	case $name-$callgraph in
+	jit-*-fp,defer)
+		perf script -i "$out/$name.data" --no-inline --max-stack 512 \
+			-F comm,tid,time,ip,sym,dso > "$out/$name.script" ;;
+	esac
 }
 
 # shellcheck source=/dev/null

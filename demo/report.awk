@@ -26,7 +26,8 @@ function shares(title, p, part, whole)
 
 function counts(title, p, key)
 {
-	row(title, f["off", p, key], f["on", p, key], f["dwarf", p, key])
+	row(title, f["off", p, key] + 0, f["on", p, key] + 0,
+	    f["dwarf", p, key] + 0)
 }
 
 function expect(held, what)
@@ -83,12 +84,40 @@ function print_program(p,	i, sym, m)
 	print_ends(p)
 }
 
+# How many samples inside something reach the outermost frame.
+function whole(mode, p, sym)
+{
+	return f[mode, p, sym] ? f[mode, p, sym " whole"] / f[mode, p, sym] : 1
+}
+
+# Frame pointers may hit by chance.
+function check_compiled(p,	complete, below)
+{
+	complete = f["on", p, "user-mode-complete"] / f["on", p, "user-mode"]
+	below = "C-below-compiled-code"
+	expect(complete >= 0.999,
+	       "99.9 % of the samples in user mode end at the outermost frame")
+	expect(f["on", p, "compiled-code"] >= 500 && f["on", p, below] >= 500,
+	       "at least 500 samples in compiled code, and below it")
+	expect(whole("on", p, below) == 1,
+	       "all samples below compiled code reach the outermost frame")
+	expect(whole("on", p, "compiled-code") >= 0.999,
+	       "99.9 % of those in compiled code do")
+	expect(whole("off", p, "compiled-code") <= 0.01 &&
+	       whole("off", p, "rt_spin") <= 0.01,
+	       "at most 1 % of them do with codectl=off")
+}
+
 function check_program(p,	i, sym)
 {
 	expect(f["on", p, "user-mode"] >= 1000,
 	       "at least 1000 samples in user mode")
 	expect(f["on", p, "user-mode-complete"] >= 0.99 * f["on", p, "user-mode"],
 	       "99 % of the samples in user mode end at the outermost frame")
+	if (p ~ /^jit-/) {
+		check_compiled(p)
+		return
+	}
 	if (p ~ /^(chain|plugin-host)$/)
 		expect(nr_inside[p] == (p == "chain" ? 1 : 3),
 		       "samples in every comparison function")

@@ -10,11 +10,13 @@ set -u
 usage()
 {
 	cat <<-END
-	usage: run-demo.sh --images DIR --sysroot DIR --demo DIR --perf FILE --out DIR
+	usage: run-demo.sh --images DIR --sysroot DIR --demo DIR --jit DIR
+	                   --perf FILE --out DIR
 
 	  --images DIR    the guest's kernel and root image
 	  --sysroot DIR   the C library the programs were linked against
 	  --demo DIR      what the Makefile here built
+	  --jit DIR       what that of jit-demo built
 	  --perf FILE     perf of this kernel
 	  --out DIR       where recordings and reports go
 	END
@@ -28,9 +30,14 @@ die()
 }
 
 here=$(cd "$(dirname "$0")" && pwd)
-images='' sysroot='' demo='' perf='' out=''
-programs='chain plugin-host sqlite3 lua5.4'
+images='' sysroot='' demo='' jit='' perf='' out=''
+elf_programs='chain plugin-host sqlite3 lua5.4'
+jit_programs='jit-demo jit-churn'
+programs="$elf_programs $jit_programs"
 guest_demo=/usr/lib/codectl/demo
+guest_jit=/usr/lib/codectl/jit-demo
+# Brendan Gregg's, as Debian has it in libdevel-nytprof-perl
+flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 
 while [ $# -gt 0 ]; do
 	[ $# -ge 2 ] || usage
@@ -38,13 +45,14 @@ while [ $# -gt 0 ]; do
 	--images) images=$2 ;;
 	--sysroot) sysroot=$2 ;;
 	--demo) demo=$2 ;;
+	--jit) jit=$2 ;;
 	--perf) perf=$2 ;;
 	--out) out=$2 ;;
 	*) usage ;;
 	esac
 	shift 2
 done
-for value in "$images" "$sysroot" "$demo" "$perf" "$out"; do
+for value in "$images" "$sysroot" "$demo" "$jit" "$perf" "$out"; do
 	[ -n "$value" ] || usage
 done
 
@@ -63,6 +71,7 @@ make_symfs()
 	mkdir -p "$out/symfs/usr/lib64" "$out/symfs/usr/lib/codectl"
 	ln -s usr/lib64 "$out/symfs/lib64"
 	ln -s "$(realpath "$demo/guest")" "$out/symfs$guest_demo"
+	ln -s "$(realpath "$jit/guest")" "$out/symfs$guest_jit"
 	for file in "$sysroot"/lib64/*.so.* "$sysroot"/usr/lib/*.so.*; do
 		[ ! -e "$file" ] || ln -sf "$(realpath "$file")" \
 			"$out/symfs/usr/lib64/$(basename "$file")"
@@ -75,7 +84,10 @@ record()
 	in_guest codectl=off "$guest_demo/record.sh /out/off fp,defer
 		$guest_demo/record.sh /out/dwarf dwarf
 		$guest_demo/stackdump -o /out/off/chain.dump -- \
-			$guest_demo/chain 200 > /dev/null" ||
+			$guest_demo/chain 200 > /dev/null
+		$guest_demo/stackdump -o /out/off/jit-demo.dump -- \
+			$guest_jit/jit-demo -n 40 -l /out/off/jit-demo.codes \
+			$guest_jit/programs/*.jd > /dev/null" ||
 		die "the guest with codectl=off failed"
 	echo "== codectl on: recording with --call-graph fp,defer, then stack dumps"
 	in_guest codectl=on "$guest_demo/record.sh /out/on fp,defer
@@ -89,7 +101,20 @@ hot()
 	case $1 in
 	chain) echo '^compare$' ;;
 	plugin-host) echo '^compare_load_[123]$' ;;
+	jit-*) echo '^rt_spin$' ;;
 	esac
+}
+
+# script MODE PROGRAM - the text of a recording, unless the guest has made it
+script()
+{
+	local dir=$out/$1
+
+	[ ! -e "$dir/$2.script" ] || return 0
+	"$perf" script -i "$dir/$2.data" --symfs "$out/symfs" --no-inline \
+		--no-demangle --max-stack 512 -F comm,tid,time,ip,sym,dso \
+		> "$dir/$2.script" 2> "$dir/$2.err" ||
+		die "perf script failed: $(cat "$dir/$2.err")"
 }
 
 # One line a fact: mode program key value...
@@ -100,14 +125,12 @@ facts()
 	for mode in off on dwarf; do
 		for program in $programs; do
 			dir=$out/$mode
-			"$perf" script -i "$dir/$program.data" \
-				--symfs "$out/symfs" --no-inline --no-demangle \
-				--max-stack 512 -F comm,tid,time,ip,sym,dso \
-				> "$dir/$program.script" 2> "$dir/$program.err" ||
-				die "perf script failed: $(cat "$dir/$program.err")"
+			script "$mode" "$program"
 			{
 				echo "bytes $(stat -L -c %s "$dir/$program.data")"
 				awk -v want="$(hot "$program")" \
+					-v unnamed="$([ "$program" != jit-churn ] || echo 1)" \
+					-v folded="$dir/$program.folded" \
 					-f "$here/stacks.awk" "$dir/$program.script"
 			} | sed "s/^/$mode $program /"
 		done
@@ -119,7 +142,7 @@ check_output()
 {
 	local mode program
 
-	for program in chain sqlite3 lua5.4; do
+	for program in chain sqlite3 lua5.4 $jit_programs; do
 		[ -s "$out/off/$program.log" ] || die "$program printed nothing"
 		for mode in on dwarf dump; do
 			cmp -s "$out/off/$program.log" "$out/$mode/$program.log" ||
@@ -165,7 +188,43 @@ check_stacks()
 		echo "FAILED: stackcheck finds nothing with codectl=off"
 		return 1
 	fi
-	"$demo/stackcheck" -r "$out/symfs" -m 10000 "$out"/dump/*.dump
+	# shellcheck disable=SC2046,SC2086
+	"$demo/stackcheck" -r "$out/symfs" -m 10000 \
+		$(printf "$out/dump/%s.dump " $elf_programs)
+}
+
+# The last run is there for the direction in which code grows.
+check_marks()
+{
+	local run failed=0
+
+	"$demo/markcheck" -l "$out/off/jit-demo.codes" \
+		"$out/off/jit-demo.dump" > "$out/off/jit-demo.check"
+	if [ $? != 1 ] || ! grep -q TRUNCATED "$out/off/jit-demo.check"; then
+		echo "FAILED: markcheck finds nothing with codectl=off"
+		return 1
+	fi
+	for run in $jit_programs jit-churn-down; do
+		echo "$run:"
+		grep -h -E '^(region|compiled|retired)' "$out/dump/$run.codes"
+		"$demo/markcheck" -m 4000 -l "$out/dump/$run.codes" \
+			"$out/dump/$run.dump" || failed=1
+	done
+	return $failed
+}
+
+# Of all stacks of compiled code with codectl on, with its functions' names.
+draw_flames()
+{
+	local svg=$out/jit-demo.svg names
+
+	"$flamegraph" --hash --title "jit-demo, codectl on" \
+		"$out/on/jit-demo.folded" > "$svg" 2> "$out/on/flames.err" ||
+		die "no flame graph: $(tail -n 1 "$out/on/flames.err");" \
+		    "apt-get install libdevel-nytprof-perl"
+	names=$(grep -o -E 'jit:[a-z]+\.[a-z_]+@[12]' "$svg" | sort -u | wc -l)
+	echo "$svg has names of $names compiled functions"
+	[ "$names" -ge 20 ]
 }
 
 rm -rf "$out"
@@ -185,6 +244,14 @@ check_registry || failed=1
 echo
 echo "== The kernel's stacks against libdwfl's unwind of registers and stack dumps"
 check_stacks || failed=1
+
+echo
+echo "== The kernel's frames of compiled code against the marks these left"
+check_marks || failed=1
+
+echo
+echo "== Flame graph"
+draw_flames || failed=1
 
 echo
 if [ "$failed" = 0 ]; then

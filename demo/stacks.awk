@@ -3,14 +3,19 @@
 # Counts the user stacks in what "perf script -F comm,tid,time,ip,sym,dso"
 # prints.  A stack is complete if it ends at an outermost frame.
 #
-# usage: awk -v want=REGEX -f stacks.awk
+# usage: awk [-v want=REGEX] [-v folded=FILE] [-v unnamed=1] -f stacks.awk
 #
 # want: symbols of the functions where the time goes, each to be reported with
-# the share of its samples that reach main and _start.
+# the share of its samples that reach main and _start, or a thread's start.  So
+# is code that was compiled at run time, which perf knows by its map, and what
+# is called from there.
+# folded: where to write each stack as one line, from the outermost frame, and
+# its count.
+# unnamed: the map's names are not to be believed.
 #
 # Prints one fact a line: a key, then its value.
 
-function finish(	last, i, sym, main, complete, stack)
+function finish(	last, i, main, complete, compiled, stack, line)
 {
 	if (!sample)
 		return
@@ -23,10 +28,11 @@ function finish(	last, i, sym, main, complete, stack)
 	last = syms[nr]
 	complete = last in outermost
 	facts["user-stacks"]++
-	# The events of a task are closed before the last walk, at its exit: no
+	# The events of a task are closed before the last walk, at its exit, and
+	# a sample within a walk belongs to a chain that is written by then: no
 	# chain follows, and perf prints the cookie as if it were an address.
 	if (kernel && nr == 1 && last == "[unknown]")
-		ends["no-chain (at-exit)"]++
+		ends["no-chain (at-exit-or-in-a-walk)"]++
 	facts["user-stacks-complete"] += complete
 	if (!kernel) {
 		facts["user-mode"]++
@@ -34,20 +40,43 @@ function finish(	last, i, sym, main, complete, stack)
 		if (!complete)
 			ends[last " (" dsos[nr] ")"]++
 	}
-	main = 0
-	stack = ""
+	main = compiled = 0
+	stack = line = ""
 	for (i = 1; i <= nr; i++) {
 		if (syms[i] == "main")
 			main = 1
+		if (is_compiled(i)) {
+			compiled = 1
+			if (unnamed)
+				syms[i] = "(compiled)"
+		}
 		stack = stack "stack " syms[i] " (" dsos[i] ")\n"
+		line = syms[i] (i > 1 ? ";" : "") line
 	}
 	stacks[stack]++
-	sym = syms[1]
-	if (!kernel && want && sym ~ want) {
-		inside[sym]++
-		whole[sym] += main && last == "_start"
-		wanted[stack] = 1
-	}
+	lines[line]++
+	if (kernel)
+		return
+	if (last == "_start")
+		complete = main
+	if (want && syms[1] ~ want)
+		count_inside(syms[1], complete, stack)
+	if (is_compiled(1))
+		count_inside("compiled-code", complete, stack)
+	else if (compiled)
+		count_inside("C-below-compiled-code", complete, stack)
+}
+
+function is_compiled(i)
+{
+	return dsos[i] ~ /^perf-[0-9]+\.map$/
+}
+
+function count_inside(sym, complete, stack)
+{
+	inside[sym]++
+	whole[sym] += complete
+	wanted[stack] = 1
 }
 
 BEGIN {
@@ -57,6 +86,7 @@ BEGIN {
 	outermost["_dl_start_user"] = 1
 	outermost["clone"] = outermost["__clone"] = 1
 	outermost["clone3"] = outermost["__clone3"] = 1
+	outermost["__GI___clone3"] = 1
 	split("samples no-user-stack user-stacks user-stacks-complete user-mode user-mode-complete", keys)
 	for (i in keys)
 		facts[keys[i]] = 0
@@ -95,6 +125,9 @@ END {
 		print "inside", k, inside[k], whole[k]
 	for (k in ends)
 		print "ends", ends[k], k
+	if (folded)
+		for (k in lines)
+			print k, lines[k] > folded
 	# the most frequent stack, of those in the wanted functions if any
 	for (k in stacks) {
 		if (want && !(k in wanted))

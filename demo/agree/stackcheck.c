@@ -20,14 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "disagree.h"
-#include "stackdump.h"
+#include "recording.h"
 
 #define MAX_MAPS	64
-#define MAX_PENDING	256
 
 struct object {
 	char *name;
@@ -38,11 +36,8 @@ struct object {
 /* One recording being read. */
 struct input {
 	const char *path;
-	const unsigned char *data, *end;
 	struct object objects[MAX_MAPS];
 	int nr_objects;
-	const struct dump_sample *pending[MAX_PENDING];
-	int nr_pending;
 	Dwfl *dwfl;			/* of the objects; NULL: to be made anew */
 	int vdso_fd;
 	const struct dump_sample *sample;	/* being unwound */
@@ -57,12 +52,6 @@ static struct {
 static const char *root = "";
 static bool verbose;
 
-static void die(const char *what, const char *why)
-{
-	fprintf(stderr, "stackcheck: %s: %s\n", what, why);
-	exit(2);
-}
-
 /* ------------------------------------------------- the objects of a process */
 
 static char *host_path(const char *name)
@@ -70,7 +59,7 @@ static char *host_path(const char *name)
 	char *path;
 
 	if (asprintf(&path, "%s%s", root, name) < 0)
-		die(name, "no memory");
+		recording_fail(name, "no memory");
 	return path;
 }
 
@@ -113,11 +102,11 @@ static void report_object(struct input *in, const struct object *object)
 	path = host_path(object->name);
 	fd = vdso ? dup(in->vdso_fd) : open(path, O_RDONLY);
 	if (fd < 0)
-		die(path, strerror(errno));
+		recording_fail(path, strerror(errno));
 	if (!vdso && !load_bias(fd, object, &bias))
-		die(path, "not the file that was mapped");
+		recording_fail(path, "not the file that was mapped");
 	if (!dwfl_report_elf(in->dwfl, object->name, path, fd, bias, true))
-		die(path, dwfl_errmsg(-1));
+		recording_fail(path, dwfl_errmsg(-1));
 	free(path);
 }
 
@@ -142,7 +131,7 @@ static void add_object(struct input *in, const struct dump_map *map)
 			in->objects[kept++] = *old;
 	}
 	if (kept == MAX_MAPS)
-		die(in->path, "too many mappings");
+		recording_fail(in->path, "too many mappings");
 	in->objects[kept++] = new;
 	in->nr_objects = kept;
 	if (in->dwfl)
@@ -155,7 +144,7 @@ static void keep_vdso(struct input *in, const struct dump_vdso *vdso)
 	in->vdso_fd = memfd_create("vdso", 0);
 	if (in->vdso_fd < 0 ||
 	    write(in->vdso_fd, vdso->image, vdso->len) != (ssize_t)vdso->len)
-		die("vdso", strerror(errno));
+		recording_fail("vdso", strerror(errno));
 }
 
 /* ------------------------------------------------------ unwinding by libdwfl */
@@ -238,13 +227,13 @@ static void make_dwfl(struct input *in)
 
 	in->dwfl = dwfl_begin(&callbacks);
 	if (!in->dwfl)
-		die(in->path, dwfl_errmsg(-1));
+		recording_fail(in->path, dwfl_errmsg(-1));
 	dwfl_report_begin(in->dwfl);
 	for (int i = 0; i < in->nr_objects; i++)
 		report_object(in, &in->objects[i]);
 	if (dwfl_report_end(in->dwfl, NULL, NULL) ||
 	    !dwfl_attach_state(in->dwfl, NULL, 1, &thread_callbacks, in))
-		die(in->path, dwfl_errmsg(-1));
+		recording_fail(in->path, dwfl_errmsg(-1));
 }
 
 static void unwind_dwarf(struct input *in, const struct dump_sample *sample,
@@ -328,104 +317,44 @@ static void compare(struct input *in, const struct dump_sample *sample,
 
 /* ------------------------------------------------------- reading a recording */
 
-static void on_chain(struct input *in, const struct dump_chain *chain)
+static void on_map(void *arg, const struct dump_map *map)
+{
+	add_object(arg, map);
+}
+
+static void on_vdso(void *arg, const struct dump_vdso *vdso)
+{
+	keep_vdso(arg, vdso);
+}
+
+static void on_stack(void *arg, const struct dump_sample *sample,
+		     const struct dump_chain *chain)
 {
 	static struct trace kernel;
-	int kept = 0;
+	struct input *in = arg;
 
 	if (chain->nr > MAX_FRAMES)
-		die(in->path, "a chain that is too long");
+		recording_fail(in->path, "a chain that is too long");
 	kernel.nr = chain->nr;
 	memcpy(kernel.ips, chain->ips, chain->nr * sizeof(chain->ips[0]));
-	for (int i = 0; i < in->nr_pending; i++) {
-		if (in->pending[i]->cookie == chain->cookie)
-			compare(in, in->pending[i], &kernel);
-		else
-			in->pending[kept++] = in->pending[i];
-	}
-	in->nr_pending = kept;
-}
-
-static void on_sample(struct input *in, const struct dump_sample *sample)
-{
-	if (!sample->cookie || in->nr_pending == MAX_PENDING)
-		sum.no_chain++;
-	else
-		in->pending[in->nr_pending++] = sample;
-}
-
-static void on_end(struct input *in, const struct dump_end *end)
-{
-	if (end->lost)
-		die(in->path, "records were lost: the ring buffer is too small");
-	if (end->status)
-		die(in->path, "the command failed");
-}
-
-static bool on_record(struct input *in, const void *record, uint32_t type)
-{
-	switch (type) {
-	case DUMP_MAP:
-		add_object(in, record);
-		return true;
-	case DUMP_SAMPLE:
-		on_sample(in, record);
-		return true;
-	case DUMP_CHAIN:
-		on_chain(in, record);
-		return true;
-	case DUMP_VDSO:
-		keep_vdso(in, record);
-		return true;
-	case DUMP_END:
-		on_end(in, record);
-		return false;
-	}
-	die(in->path, "not a recording of stackdump");
-	return false;
+	compare(in, sample, &kernel);
 }
 
 static void read_input(const char *path)
 {
+	static const struct recording_reader reader = {
+		.on_map = on_map,
+		.on_vdso = on_vdso,
+		.on_stack = on_stack,
+	};
 	struct input in = { .path = path, .vdso_fd = -1 };
-	const struct dump_header *header;
-	int fd = open(path, O_RDONLY);
-	struct stat st;
-	void *data;
 
-	if (fd < 0 || fstat(fd, &st))
-		die(path, strerror(errno));
-	data = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED)
-		die(path, strerror(errno));
-	in.end = (unsigned char *)data + st.st_size;
-	for (in.data = data; ; in.data += header->size) {
-		header = (const void *)in.data;
-		if (in.end - in.data < (long)sizeof(*header) ||
-		    header->size < sizeof(*header) ||
-		    in.end - in.data < (long)header->size)
-			die(path, "the recording is cut off");
-		if (!on_record(&in, header, header->type))
-			break;
-	}
-	sum.no_chain += in.nr_pending;
+	sum.no_chain += recording_read(path, &reader, &in);
 	if (in.dwfl)
 		dwfl_end(in.dwfl);
 	for (int i = 0; i < in.nr_objects; i++)
 		free(in.objects[i].name);
 	close(in.vdso_fd);
-	munmap(data, st.st_size);
-	close(fd);
-}
-
-/*
- * Samples for which no chain came: the events of a task are closed before the
- * walk at its exit, and those enabled by execve() miss the walk before it.  That
- * happens once a program.
- */
-static bool too_few_chains(void)
-{
-	return sum.no_chain * 100 > sum.compared;
 }
 
 static void print_sum(void)
@@ -456,7 +385,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (optind == argc)
-		die("usage", "stackcheck [-r ROOT] [-m MINIMUM] [-v] FILE...");
+		recording_fail("usage", "stackcheck [-r ROOT] [-m MINIMUM] [-v] FILE...");
 	while (optind < argc)
 		read_input(argv[optind++]);
 	print_sum();
@@ -464,8 +393,8 @@ int main(int argc, char **argv)
 		printf("less than 99 %% of the samples agree\n");
 		return 1;
 	}
-	if (too_few_chains()) {
-		printf("more than 1 sample in 100 without a chain\n");
+	if (sum.no_chain) {
+		printf("samples in user mode without a chain\n");
 		return 1;
 	}
 	if (sum.compared < minimum) {
