@@ -77,7 +77,8 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
  * @max_rows: rows to reserve space for; 0: one for 8 bytes of text.  The space
  *	is address space, which becomes memory as it is used.
  * @table_rows: rows in one table; 0: all of them.  At most
- *	%CODE_JIT_MAX_TABLES tables are chained.
+ *	%CODE_JIT_MAX_TABLES tables are chained, and a function that is appended
+ *	does not go into two.
  * @name_bytes: space for names, which is reserved as that for rows is; 0: as
  *	much as the text.  A name that finds no space is not kept.
  * @__reserved: 0
@@ -121,8 +122,10 @@ void codectl_region_close(struct codectl_region *region);
  * @len: its length
  * @rows: how it is unwound, sorted by @ip_off, in increasing order whichever
  *	way the region grows; here @ip_off counts from @start
- * @nr: how many
- * @name: its name, for people, or NULL
+ * @nr: how many; 0 where the default rule is right for all of the function,
+ *	which then has a row with that
+ * @name: its name, for people, or NULL.  1000 bytes are kept, and control
+ *	characters become blanks.
  *
  * When this returns the kernel can unwind the function: let the code be reached
  * only then.  No system call, no lock and no allocation where the function comes
@@ -132,8 +135,8 @@ void codectl_region_close(struct codectl_region *region);
  *
  * Return: 0, -EINVAL if the rows are unsorted, overlap or leave the function, or
  * it leaves the region, or it comes out of order in a region that cannot be
- * rewritten; -EEXIST if it overlaps one that has not been retired; -ENOSPC if
- * there is no space for rows.
+ * rewritten; -EEXIST if there are rows in it that have not been retired; -ENOSPC
+ * if there is no space for rows.  Whatever the error, nothing has changed.
  */
 int codectl_region_add(struct codectl_region *region, uint64_t start,
 		       uint32_t len, const struct code_jit_unwind_fre *rows,
@@ -158,6 +161,7 @@ int codectl_region_retire(struct codectl_region *region, uint64_t start,
  * codectl_region_compact() - use the space of retired rows again
  * @region: a region with %CODECTL_REGION_REWRITE
  *
+ * That of their names too; what is not needed then goes back to the system.
  * Stacks that are taken meanwhile may end early.
  *
  * Return: 0, or -EINVAL.
@@ -234,7 +238,9 @@ void codectl_build_save(struct codectl_builder *b);
 void codectl_build_resume(struct codectl_builder *b, uint32_t off);
 /*
  * The function ends at @len.  Return: the number of rows, -ENOSPC if they were
- * more than fit, -EINVAL if offsets went down or the stack above its CFA.
+ * more than fit, -EINVAL if offsets went down or the stack above its CFA, or FP
+ * was not what a call says: pushed when it was not the caller's, popped when it
+ * was not on top of the stack, left or lost when it was not, or was, the base.
  */
 int codectl_build_end(struct codectl_builder *b, uint32_t len);
 
@@ -243,15 +249,15 @@ int codectl_build_end(struct codectl_builder *b, uint32_t len);
  * @len: its length
  * @frame: SP is @frame bytes lower in the body than at the entry
  * @prologue: offset behind the instruction that makes it so
- * @rets: offsets of the "ret" instructions, in increasing order
+ * @rets: offsets of the "ret" instructions, of one byte, in increasing order
  * @nr_rets: how many
  *
  * codectl_rows_leaf(): no frame, SP is that of the entry throughout.
  * codectl_rows_sp(): one instruction at the end of the prologue takes @frame
  * bytes, and the instruction right before each "ret" gives them back.
- * codectl_rows_fp(): "push %rbp; mov %rsp, %rbp" at the entry, and "leave" or
- * "pop %rbp" right before each "ret"; @frame is not used, @prologue is the
- * offset behind the "mov".
+ * codectl_rows_fp(): "push %rbp; mov %rsp, %rbp" at the entry, maybe after an
+ * "endbr64", and "leave" or "pop %rbp" right before each "ret"; @frame is not
+ * used, @prologue is the offset behind the "mov".
  */
 struct codectl_shape {
 	uint32_t len;
@@ -313,9 +319,12 @@ int codectl_lookup(uint64_t ip, struct codectl_rule *rule);
  * @on: whether to
  *
  * When switched on, what has been published and not retired is written first.
- * A child that publishes something after fork() writes its own.
+ * A child that publishes something after fork() writes its own.  The file can be
+ * read by its owner only; what an earlier process of this number left in it
+ * goes, what other parts of this process write stays.
  *
- * Return: 0, or the error of opening or writing the file.
+ * Return: 0, or the error of opening or writing the file; -EPERM if the name is
+ * that of another user's file or not that of a plain one.
  */
 int codectl_perf_map(int on);
 
