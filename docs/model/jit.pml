@@ -360,7 +360,7 @@ inline search()
 			load(SIZE(table, 0), size);
 			if
 			:: FOLLOWS
-			:: else -> break
+			:: else -> found = TRUNCATED; break
 			fi
 		:: else
 		fi;
