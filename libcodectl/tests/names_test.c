@@ -187,7 +187,8 @@ static void no_space_for_names(void)
 	unlink(path);
 }
 
-static void child_has_its_own(void)
+/* A parent with names on forks, and goes on as if nothing had happened. */
+static void fork_with_names(void (*in_child)(void))
 {
 	char want[4096], *end = want;
 	pid_t pid;
@@ -197,13 +198,8 @@ static void child_has_its_own(void)
 	CHECK_EQ(codectl_perf_map(1), 0);
 	pid = fork();
 	if (!pid) {
-		CHECK(access(map_path(), F_OK));
-		add(16, "child");
-		add(32, "child again");
-		end = line(end, 0, 16, "shared");
-		end = line(end, 16, 16, "child");
-		end = line(end, 32, 16, "child again");
-		check_file(want);
+		map_path();
+		in_child();
 		unlink(path);
 		_exit(0);
 	}
@@ -215,32 +211,40 @@ static void child_has_its_own(void)
 	unlink(path);
 }
 
-/* A child may switch on what its parent had on, and switch it off. */
-static void child_switches(void)
+static void add_in_child(void)
 {
 	char want[4096], *end = want;
-	pid_t pid;
 
-	start(NULL);
-	add(0, "shared");
-	CHECK_EQ(codectl_perf_map(1), 0);
-	pid = fork();
-	if (!pid) {
-		CHECK_EQ(codectl_perf_map(1), 0);
-		end = line(end, 0, 16, "shared");
-		check_file(want);
-		CHECK_EQ(codectl_perf_map(0), 0);
-		add(16, "unseen");
-		check_file(want);
-		unlink(path);
-		_exit(0);
-	}
-	test_wait(pid);
-	add(16, "parent");
+	CHECK(access(path, F_OK));
+	add(16, "child");
+	add(32, "child again");
 	end = line(end, 0, 16, "shared");
-	end = line(end, 16, 16, "parent");
+	end = line(end, 16, 16, "child");
+	end = line(end, 32, 16, "child again");
 	check_file(want);
-	unlink(path);
+}
+
+/* It may switch on what its parent had on, and switch it off. */
+static void switch_in_child(void)
+{
+	char want[4096];
+
+	CHECK_EQ(codectl_perf_map(1), 0);
+	line(want, 0, 16, "shared");
+	check_file(want);
+	CHECK_EQ(codectl_perf_map(0), 0);
+	add(16, "unseen");
+	check_file(want);
+}
+
+static void child_has_its_own(void)
+{
+	fork_with_names(add_in_child);
+}
+
+static void child_switches(void)
+{
+	fork_with_names(switch_in_child);
 }
 
 /* Anybody may make files in /tmp; what is not our own is left alone. */
