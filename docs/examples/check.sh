@@ -12,7 +12,8 @@ set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 docs=$here/..
-count=0 bad=0
+# shellcheck source=../../libcodectl/tests/tap.sh
+. "$docs/../libcodectl/tests/tap.sh"
 
 if [ $# -gt 0 ]; then
 	work=$1
@@ -23,21 +24,7 @@ else
 fi
 read -ra compile <<< "${CC:-cc} ${CPPFLAGS:-} ${CFLAGS:-} -O2 -Wall -Werror"
 read -ra link <<< "${LDFLAGS:-} -lcodectl"
-read -ra run <<< "${RUN:-}"
-
-# report NAME STATUS LOG
-report()
-{
-	local ok=ok
-
-	count=$((count + 1))
-	if [ "$2" -ne 0 ]; then
-		ok='not ok'
-		bad=$((bad + 1))
-		sed 's/^/# /' "$3"
-	fi
-	echo "$ok $count $1"
-}
+read -ra runner <<< "${RUN:-}"
 
 # The literal displays in a page's EXAMPLES, each into its own file.
 extract_page()
@@ -63,30 +50,26 @@ extract_text()
 	awk '/^```$/ { inside = 0 } inside { print } /^```c$/ { inside = 1 }' "$1"
 }
 
-# try NAME SOURCE...
-try()
+# shellcheck disable=SC2317
+compile_and_run()
 {
-	local name=$1 log=$work/log status
-	shift
-
-	"${compile[@]}" -o "$work/program" "$@" "${link[@]}" > "$log" 2>&1 &&
-		"${run[@]}" "$work/program" >> "$log" 2>&1
-	status=$?
-	report "$name" $status "$log"
+	"${compile[@]}" -o "$work/program" "$@" "${link[@]}" &&
+		"${runner[@]}" "$work/program"
 }
 
 for page in "$docs"/*.[0-9] "$docs"/man3/*.[0-9]; do
 	name=$(basename "$page")
 	extract_page "$page" "$work/$name"
 	[ -e "$work/$name-1.c" ]
-	report "$name has an example" $? /dev/null
+	result $? "$name has an example"
 	for source in "$work/$name"-*.c; do
-		[ -e "$source" ] && try "$(basename "$source" .c) compiles and runs" "$source"
+		[ ! -e "$source" ] || run "$(basename "$source" .c) compiles and runs" \
+			compile_and_run "$source"
 	done
 done
 
 extract_text "$docs/adding-codectl-to-your-jit.md" > "$work/adding.h"
-try "the code for each class of engine compiles and runs" -I "$work" "$here/engines.c"
+run "the code for each class of engine compiles and runs" \
+	compile_and_run -I "$work" "$here/engines.c"
 
-echo "1..$count"
-exit $((bad > 0))
+finish

@@ -12,20 +12,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
 work=$1
-count=0 bad=0
-
-# report NAME STATUS
-report()
-{
-	local ok=ok
-
-	count=$((count + 1))
-	if [ "$2" -ne 0 ]; then
-		ok='not ok'
-		bad=$((bad + 1))
-	fi
-	echo "$ok $count $1"
-}
+# shellcheck source=../../libcodectl/tests/tap.sh
+. "$top/libcodectl/tests/tap.sh"
 
 # verify NAME [DEFINE...]: leaves the verifier's report in $work/NAME/report
 verify()
@@ -71,7 +59,7 @@ verified()
 	verify "$name" "$@"
 	holds "$name"
 	status=$?
-	report "$what" $status
+	result $status "$what"
 	if [ $status -eq 0 ]; then
 		sed -n 's/^ *\([0-9]* states\), stored/# \1/p' "$work/$name/report"
 	else
@@ -85,11 +73,10 @@ verified descending "rows in decreasing order of address" -DDESCENDING
 while IFS='|' read -r name file text what; do
 	verify "$name" "-DNO_$name"
 	finds "$name"
-	report "the error is found without $name: $what" $?
+	result $? "the error is found without $name: $what"
 	[ -n "$file" ] || continue
 	tr -s '[:space:]' ' ' < "$top/$file" | grep -q -F -e "$text"
-	report "$name is in $file" $?
+	result $? "$name is in $file"
 done < <(grep -v '^#' "$here/barriers.list")
 
-echo "1..$count"
-exit $((bad > 0))
+finish
