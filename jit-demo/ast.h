@@ -61,7 +61,7 @@ struct function {
 struct program {
 	char *name;
 	char *text;
-	char *expected;		/* what it prints, or NULL if nobody knows */
+	char *expected;		/* what it prints, or NULL if it does not say */
 	int number;
 	int nr_functions;
 	int main;

@@ -17,7 +17,7 @@
  *	-l	write there what was compiled where
  *
  * Prints what each program prints; whatever runs again has to print the same,
- * and that what is in FILE.out, if there is one.
+ * and what FILE says of it.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -12,7 +12,8 @@
  *
  * and expressions as in C, of 64-bit integers.  "a[i]" is the i-th word at a,
  * which nothing checks; "&f" is a function, for what is written in C.  A
- * comment goes from "#" to the end of the line.
+ * comment goes from "#" to the end of the line; "#= " at the begin of one says
+ * what the program prints.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -396,19 +397,34 @@ static char *read_file(const char *path)
 	return text;
 }
 
-/* "programs/fib.jd" has the name "fib", and "programs/fib.out" beside it. */
+/* "programs/fib.jd" has the name "fib". */
 static void name_program(struct program *program, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
-	int len = strcspn(base, ".");
-	char *beside;
 
-	if (asprintf(&program->name, "%.*s", len, base) < 0 ||
-	    asprintf(&beside, "%.*s.out", (int)(base - path) + len, path) < 0)
+	if (asprintf(&program->name, "%.*s", (int)strcspn(base, "."), base) < 0)
 		abort();
-	program->expected = read_file(beside);
-	free(beside);
+}
+
+static void find_expected(struct program *program)
+{
+	const char *line = program->text, *end;
+	FILE *file;
+	size_t size;
+
+	if (!strstr(line, "\n#= "))
+		return;
+	file = open_memstream(&program->expected, &size);
+	if (!file)
+		abort();
+	for (; *line; line = end) {
+		end = strchrnul(line, '\n');
+		end += *end == '\n';
+		if (!strncmp(line, "#= ", 3))
+			fwrite(line + 3, 1, end - line - 3, file);
+	}
+	fclose(file);
 }
 
 struct program *parse_program(const char *path)
@@ -425,6 +441,7 @@ struct program *parse_program(const char *path)
 		exit(1);
 	}
 	name_program(p.program, path);
+	find_expected(p.program);
 	lexer_start(&p.lexer, path, p.program->text);
 	while (p.lexer.token != TOKEN_END)
 		parse_function(&p);
