@@ -216,6 +216,12 @@ TEST_F(jit, row_sizes)
 		EXPECT_EQ(-EOPNOTSUPP, register_jit(&self->info))
 			TH_LOG("size %u", bad[i]);
 	}
+	/* What such rows and flags would mean is not known either. */
+	self->info.jit_flags = ~0U;
+	EXPECT_EQ(-EOPNOTSUPP, register_jit(&self->info));
+	self->info.jit_flags = CODE_JIT_DEFAULT_RULE;
+	self->info.info = 0x80;
+	EXPECT_EQ(-EOPNOTSUPP, register_jit(&self->info));
 }
 
 /* The table itself is read only when there is something to look up. */

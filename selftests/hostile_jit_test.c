@@ -223,6 +223,7 @@ CFA(on_the_stack_misaligned, SHORT, addr_of(&s) + 0x100000 + 4, 0);
 
 RA(in_the_kernel, KERNEL_ADDR);
 RA(in_the_direct_map, 0xffff888000001000UL);
+RA(at_user_end, USER_END);
 RA(after_user_end, USER_END + 1);
 RA(at_minus_1, -1UL);
 RA(at_0, 0);

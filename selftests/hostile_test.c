@@ -150,6 +150,7 @@ CFA(at_minus_8, -8UL);
 CFA(at_minus_1, -1UL);
 CFA(at_the_stack_misaligned, addr_of(&s) + 4);
 RA(in_the_kernel, KERNEL_ADDR);
+RA(at_user_end, USER_END);
 RA(after_user_end, USER_END + 1);
 RA(at_minus_1, -1UL);
 RA(not_canonical, 1UL << 60);

@@ -30,16 +30,6 @@ static void *map_shared(void *at, size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Stacks of a child are in order if they all come from one CPU. */
-static int stay_on_one_cpu(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	return sched_setaffinity(0, sizeof(set), &set);
-}
-
 FIXTURE(forked)
 {
 	struct sampler sampler;
@@ -51,14 +41,27 @@ FIXTURE_SETUP(forked)
 	REQUIRE_CODECTL();
 	report = map_shared(NULL, sizeof(*report));
 	ASSERT_NE(NULL, report);
-	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
-	ASSERT_EQ(0, stay_on_one_cpu());
 	ASSERT_EQ(0, jit_region_map(&region, 1 << 12, 32, 1 << 20));
 }
 
 FIXTURE_TEARDOWN(forked)
 {
 	sampler_close(&self->sampler);
+}
+
+/*
+ * This thread, and children of it.  Their stacks are in order if they all come
+ * from one CPU.
+ */
+static void watch(struct __test_metadata *_metadata,
+		  FIXTURE_DATA(forked) * self)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(set), &set));
+	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
 }
 
 static void run_and_report(const uint8_t *function,
@@ -165,7 +168,8 @@ TEST_F(forked, while_another_thread_publishes)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, publish_and_call, &region));
 	while (!__atomic_load_n(&published, __ATOMIC_ACQUIRE))
 		sched_yield();
-	for (n = 0; n < 100 && now() < end; n++) {
+	watch(_metadata, self);
+	for (n = 0; n < 10 || (n < 100 && now() < end); n++) {
 		pid_t pid = fork();
 
 		ASSERT_LE(0, pid);
@@ -178,8 +182,7 @@ TEST_F(forked, while_another_thread_publishes)
 	ASSERT_EQ(0, pthread_join(thread, &ret));
 	EXPECT_EQ(NULL, ret);
 	TH_LOG("%u children, %u functions published beside them", n, published);
-	EXPECT_LT(5, n);
-	EXPECT_LT(100, published);
+	EXPECT_LT(n, published);
 	EXPECT_EQ(0, wrong);
 }
 
@@ -211,6 +214,7 @@ static void check_late(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, pipe(to_child));
 	ASSERT_EQ(0, pipe(to_parent));
 	ASSERT_EQ(0, register_jit(&region.info));
+	watch(_metadata, self);
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {

@@ -568,6 +568,53 @@ TEST_F(table, empty_table_ends_the_chain)
 	walk_region(_metadata, self, &info, COMPLETE, COMPLETE);
 }
 
+/*
+ * Behind a broken chain, or too long a one, nobody knows whether there is a row;
+ * behind one that ends there is none.
+ */
+TEST_F(table, default_rule_behind_a_chain)
+{
+	struct code_jit_info info = surround(_metadata, self);
+	const struct code_jit_info rule = with_default(&self->stub);
+	jit_row *first = chain_table(self, 0)->fre;
+
+	info.jit_flags = rule.jit_flags;
+	info.cfa_off = rule.cfa_off;
+	info.ra_off = rule.ra_off;
+	info.fp_off = rule.fp_off;
+	info.info = rule.info;
+	make_chain(self, 65, 64, false);
+	walk_region(_metadata, self, &info, NONE);
+	chain_table(self, 63)->next = 0;
+	walk_region(_metadata, self, &info, COMPLETE, COMPLETE);
+	make_chain(self, 2, 1, false);
+	chain_table(self, 1)->used_len = 0;
+	walk_region(_metadata, self, &info, COMPLETE, COMPLETE);
+	make_chain(self, 2, 1, false);
+	first->ip_off = STUB_OFF;
+	walk_region(_metadata, self, &info, NONE);
+	chain_table(self, 0)->next = KERNEL_ADDR;
+	walk_region(_metadata, self, &info, NONE);
+}
+
+/* A retired row's place may be taken: by the row that is found last. */
+TEST_F(table, rows_with_the_same_start)
+{
+	const jit_row rows[] = { { 0, 0, OUTERMOST },
+				 { 0, 0, OUTERMOST },
+				 { STUB_SIZE, 0, BODY } };
+	struct code_jit_info info = stub_jit_info(&self->stub);
+	jit_table *t = table_of(self, rows, 3);
+
+	walk_region(_metadata, self, &info, COMPLETE, COMPLETE);
+	info.jit_flags = CODE_JIT_DESCENDING;
+	walk_region(_metadata, self, &info, NONE);
+	jit_rows_reverse(t->fre, 3);
+	walk_region(_metadata, self, &info, COMPLETE, COMPLETE);
+	info.jit_flags = 0;
+	walk_region(_metadata, self, &info, NONE);
+}
+
 /* The body's row is the third. */
 TEST_F(table, whole_rows_only)
 {

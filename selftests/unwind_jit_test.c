@@ -438,4 +438,109 @@ TEST_F(unwind, trampoline_in_a_gap)
 	}
 }
 
+/* A trampoline right behind a region or section, whose last rule ends there. */
+#define TEXT_SIZE 256
+
+static int register_default_rule(uint64_t start, jit_table *t)
+{
+	const struct code_jit_info info = {
+		.text_start = start,
+		.text_end = start + TEXT_SIZE,
+		.unwind_head = addr_of(t),
+		.jit_flags = CODE_JIT_DEFAULT_RULE,
+		.cfa_off = 64,
+		.ra_off = -8,
+		.info = CODE_FRE_BASE_SP,
+	};
+
+	return register_jit(&info);
+}
+
+static int register_one_row(uint64_t start, jit_table *t, uint32_t size)
+{
+	const jit_row row = { size, 0, 64, -8, 0, CODE_FRE_BASE_SP };
+	const struct code_jit_info info = {
+		.text_start = start,
+		.text_end = start + TEXT_SIZE,
+		.unwind_head = addr_of(t),
+	};
+
+	return jit_table_append(t, &row, 1) ?: register_jit(&info);
+}
+
+static int register_one_fde(uint64_t start, void *section, uint32_t size)
+{
+	const struct fre_spec row = {
+		0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 64 }
+	};
+	const struct fde_spec fde = {
+		.func = start, .size = size, .nr_fres = 1, .fre = &row,
+	};
+
+	return register_text(start, start + TEXT_SIZE, section,
+			     sframe_build(section, PAGE, &fde, 1, 0));
+}
+
+static int register_kind(int kind, uint64_t start, void *table)
+{
+	jit_table *t = jit_table_init(table, PAGE);
+
+	switch (kind) {
+	case 0:
+		return register_default_rule(start, NULL);
+	case 1:
+		return register_default_rule(start, t);
+	case 2:
+		return register_one_row(start, t, TEXT_SIZE);
+	case 3:
+		return register_one_row(start, t, ~0U);
+	case 4:
+		return register_one_fde(start, table, TEXT_SIZE);
+	default:
+		return register_one_fde(start, table, 2 * TEXT_SIZE);
+	}
+}
+
+TEST_F(unwind, trampoline_behind_the_text)
+{
+	uint8_t *text = map_pages(1, PROT_READ | PROT_WRITE | PROT_EXEC);
+	void *table = map_pages(1, PROT_READ | PROT_WRITE);
+	uint64_t start = addr_of(text);
+
+	ASSERT_NE(NULL, text);
+	ASSERT_NE(NULL, table);
+	memcpy(text + TEXT_SIZE, sigreturn_bytes, sizeof(sigreturn_bytes));
+	ASSERT_EQ(0, catch_with_restorer(text + TEXT_SIZE));
+	for (int kind = 0; kind < 6; kind++) {
+		TH_LOG("kind %d", kind);
+		ASSERT_EQ(0, register_kind(kind, start, table));
+		truth_reset();
+		raise_here();
+		EXPECT_TRUE_STACK_TO_START();
+		ASSERT_EQ(0, unregister_text(start, start + TEXT_SIZE));
+	}
+}
+
+/* More frames than are recorded: the innermost ones are. */
+#define DEEP (STACK_MAX + 20)
+
+TEST_F(unwind, deeper_than_what_is_recorded)
+{
+	static const uint8_t *function[DEEP];
+	const void *target = jit_leaf;
+
+	map_region(_metadata, 0);
+	for (int i = 0; i < DEEP; i++) {
+		function[i] = jit_emit(&region, &jit_small, target);
+		ASSERT_NE(NULL, function[i]);
+		target = function[i];
+	}
+	jit_call(target, NULL);
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	ASSERT_EQ(STACK_MAX, self->stack.nr);
+	for (int i = 1; i < STACK_MAX; i++)
+		ASSERT_EQ(jit_return_address(function[i - 1], &jit_small),
+			  self->stack.ip[i]);
+}
+
 TEST_HARNESS_MAIN
