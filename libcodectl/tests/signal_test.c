@@ -3,6 +3,7 @@
  * Lookups in a signal handler while the library is at work.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/time.h>
 
@@ -126,9 +127,70 @@ static void in_another_thread(void)
 	CHECK_EQ(wrong, 0);
 }
 
+/* --- a lookup that is interrupted for long, and a region that is closed */
+
+#define NR_STALLS	50
+
+static int stalled, lookups;
+
+static void stall(int sig)
+{
+	(void)sig;
+	__atomic_store_n(&stalled, 1, __ATOMIC_RELAXED);
+	usleep(2000);
+}
+
+static void *look_up(void *arg)
+{
+	while (!stopped()) {
+		if (!is_plausible(NR_FUNCS - 1))
+			__atomic_store_n(&wrong, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&lookups, 1, __ATOMIC_RELAXED);
+	}
+
+	return arg;
+}
+
+/* Nothing takes the place of what was unmapped before this has returned. */
+static void wait_for_lookup(void)
+{
+	int before = __atomic_load_n(&lookups, __ATOMIC_RELAXED);
+
+	while (__atomic_load_n(&lookups, __ATOMIC_RELAXED) == before)
+		sched_yield();
+}
+
+static void close_waits_for_lookups(void)
+{
+	struct sigaction act = { .sa_handler = stall };
+	pthread_t thread;
+	uint32_t i;
+
+	text = test_text(NR_FUNCS * FUNC_LEN);
+	CHECK_EQ(sigaction(SIGUSR1, &act, NULL), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, look_up, NULL), 0);
+	for (i = 0; i < NR_STALLS; i++) {
+		CHECK_EQ(codectl_region_open((void *)text, NR_FUNCS * FUNC_LEN,
+					     NULL, &changing), 0);
+		CHECK_EQ(test_add(changing, text, NR_FUNCS * FUNC_LEN,
+				  NR_FUNCS - 1, NULL), 0);
+		wait_for_lookup();
+		__atomic_store_n(&stalled, 0, __ATOMIC_RELAXED);
+		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+		while (!__atomic_load_n(&stalled, __ATOMIC_RELAXED))
+			sched_yield();
+		codectl_region_close(changing);
+		wait_for_lookup();
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(wrong, 0);
+}
+
 static const struct test tests[] = {
 	TEST(in_the_writer),
 	TEST(in_another_thread),
+	TEST(close_waits_for_lookups),
 };
 
 int main(void)
