@@ -14,7 +14,7 @@ result=$build/results/guest-$kernel.tap
 
 case $kernel in
 fast) each=120 all=1200 scale=1 ;;
-debug) each=900 all=2700 scale=10 ;;
+debug) each=900 all=3600 scale=10 ;;
 *) echo "check-guest.sh: no such kernel: $kernel" >&2; exit 2 ;;
 esac
 
