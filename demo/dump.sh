@@ -17,14 +17,15 @@ mkdir -p "$out"
 job() {
 	name=$1
 	shift
-	"$here/stackdump" -F 1000 -o "$out/$name.dump" -- "$@" > "$out/$name.log"
+	"$here/stackdump" -F 1000 ${samples:+-n "$samples"} \
+		-o "$out/$name.dump" -- "$@" > "$out/$name.log"
 }
 
-rounds=300
+seconds=300
 # shellcheck source=/dev/null
 . "$here/jobs.sh"
 
 # stackdump sees one thread: the other one's direction is another run.
 # shellcheck disable=SC2154
-job jit-churn-down "$jit/jit-demo" -d -t 2 -n $rounds \
+job jit-churn-down "$jit/jit-demo" -d -t 2 -w $seconds \
 	-l "$out/jit-churn-down.codes" "$jit"/programs/*.jd

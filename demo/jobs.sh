@@ -14,7 +14,8 @@ job lua5.4 "$here/lua5.4" "$here/workload.lua" 14
 # again and again, and a perf map has no names that are right all the time.
 jit=$here/../jit-demo
 hertz=1009
-job jit-demo "$jit/jit-demo" -k -t 2 -n "${rounds:-150}" -m \
+samples=7000
+job jit-demo "$jit/jit-demo" -k -t 2 -w "${seconds:-5}" -m \
 	-l "$out/jit-demo.codes" "$jit"/programs/*.jd
-job jit-churn "$jit/jit-demo" -t 2 -n "${rounds:-150}" -m \
+job jit-churn "$jit/jit-demo" -t 2 -w "${seconds:-5}" -m \
 	-l "$out/jit-churn.codes" "$jit"/programs/*.jd

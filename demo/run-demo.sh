@@ -60,7 +60,7 @@ done
 in_guest()
 {
 	"$here/../selftests/qemu/guest.sh" --images "$images" --append "$1" \
-		--out "$out" --timeout 600 -- sh -ec "$2"
+		--out "$out" --timeout 900 -- sh -ec "$2"
 }
 
 # The guest's files, where perf and libdwfl on this side look for them.

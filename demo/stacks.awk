@@ -59,12 +59,14 @@ function finish(	last, i, main, complete, compiled, stack, line)
 		return
 	if (last == "_start")
 		complete = main
-	if (want && syms[1] ~ want)
-		count_inside(syms[1], complete, stack)
+	if (want && syms[1] ~ want) {
+		count_inside(syms[1], complete)
+		wanted[stack] = 1
+	}
 	if (is_compiled(1))
-		count_inside("compiled-code", complete, stack)
+		count_inside("compiled-code", complete)
 	else if (compiled)
-		count_inside("C-below-compiled-code", complete, stack)
+		count_inside("C-below-compiled-code", complete)
 }
 
 function is_compiled(i)
@@ -72,11 +74,10 @@ function is_compiled(i)
 	return dsos[i] ~ /^perf-[0-9]+\.map$/
 }
 
-function count_inside(sym, complete, stack)
+function count_inside(sym, complete)
 {
 	inside[sym]++
 	whole[sym] += complete
-	wanted[stack] = 1
 }
 
 BEGIN {

@@ -3,11 +3,12 @@
  * jit-demo: compiles programs while they run, and lets the kernel know of it
  * through libcodectl.
  *
- * usage: jit-demo [-t THREADS] [-n ROUNDS] [-m] [-k] [-d] [-r] [-s STEPS]
- *		   [-l LOG] FILE...
+ * usage: jit-demo [-t THREADS] [-n ROUNDS] [-w SECONDS] [-m] [-k] [-d] [-r]
+ *		   [-s STEPS] [-l LOG] FILE...
  *
  *	-t	threads, each with an engine of its own; 1 by default
- *	-n	how often each thread runs each program
+ *	-n	how often each thread runs each program, at least
+ *	-w	for how long, at least; SIGTERM ends that too
  *	-m	write /tmp/perf-PID.map
  *	-k	keep programs loaded, and use no address twice: the names in a
  *		perf map are right for one use only
@@ -21,9 +22,11 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "code.h"
@@ -36,12 +39,20 @@ static struct {
 	int nr_programs;
 	int threads;
 	long rounds;
+	time_t end;
 	unsigned long steps;
 	struct engine_options engine;
 	const char *log;
 } options = { .threads = 1, .rounds = 1 };
 
 static struct engine *engines[MAX_THREADS];
+static volatile sig_atomic_t stopped;
+
+static void on_term(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
 
 static void check_output(const struct engine *engine,
 			 const struct program *program)
@@ -79,7 +90,8 @@ static void *run_thread(void *arg)
 	engines[number] = engine_open(&engine);
 	if (!number && options.steps)
 		step_start(options.steps);
-	for (long round = 0; round < options.rounds; round++)
+	for (long round = 0; round < options.rounds ||
+	     (!stopped && time(NULL) < options.end); round++)
 		run_programs(engines[number], !number && !round);
 	if (!number && options.steps)
 		step_stop();
@@ -118,8 +130,8 @@ static void run_threads(void)
 static _Noreturn void show_usage(void)
 {
 	fprintf(stderr,
-		"usage: %s [-t THREADS] [-n ROUNDS] [-m] [-k] [-d] [-r]\n"
-		"\t[-s STEPS] [-l LOG] FILE...\n", program_invocation_short_name);
+		"usage: %s [-t THREADS] [-n ROUNDS] [-w SECONDS] [-m] [-k] [-d]\n"
+		"\t[-r] [-s STEPS] [-l LOG] FILE...\n", program_invocation_short_name);
 	exit(2);
 }
 
@@ -127,11 +139,13 @@ static void parse_options(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "t:n:mkdrs:l:")) != -1) {
+	while ((opt = getopt(argc, argv, "t:n:w:mkdrs:l:")) != -1) {
 		if (opt == 't')
 			options.threads = atoi(optarg);
 		else if (opt == 'n')
 			options.rounds = atol(optarg);
+		else if (opt == 'w')
+			options.end = time(NULL) + atol(optarg);
 		else if (opt == 'm' && codectl_perf_map(1))
 			engine_fail("no perf map");
 		else if (opt == 'k')
@@ -155,6 +169,7 @@ static void parse_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	parse_options(argc, argv);
+	signal(SIGTERM, on_term);
 	for (int i = optind; i < argc; i++) {
 		struct program *program = parse_program(argv[i]);
 

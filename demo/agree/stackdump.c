@@ -4,13 +4,15 @@
  * registers and the stack as they were, and the deferred user call chain of
  * the same instant.
  *
- * usage: stackdump -o FILE [-F HERTZ] -- COMMAND [ARG...]
+ * usage: stackdump -o FILE [-F HERTZ] [-n SAMPLES] -- COMMAND [ARG...]
  *
- * Only the first thread of the command is sampled.
+ * Only the first thread of the command is sampled.  After so many samples the
+ * command gets SIGTERM.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +54,7 @@ struct recorder {
 	pid_t pid;
 	uint64_t stack_base;		/* sp at the program's first instruction */
 	uint64_t lost;
+	unsigned long samples, limit;
 };
 
 static void die(const char *what)
@@ -193,6 +196,8 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 		used = rec->stack_base - sp;
 	sample.stack_len = used;
 	put(rec, &sample, sizeof(sample), DUMP_SAMPLE, stack, used);
+	if (++rec->samples == rec->limit)
+		kill(rec->pid, SIGTERM);
 }
 
 static void on_chain(struct recorder *rec, const struct perf_event_header *event)
@@ -332,16 +337,18 @@ int main(int argc, char **argv)
 	const char *path = NULL;
 	int opt, fd, go;
 
-	while ((opt = getopt(argc, argv, "+o:F:")) != -1) {
+	while ((opt = getopt(argc, argv, "+o:F:n:")) != -1) {
 		if (opt == 'o')
 			path = optarg;
 		else if (opt == 'F')
 			hertz = strtoul(optarg, NULL, 10);
+		else if (opt == 'n')
+			rec.limit = strtoul(optarg, NULL, 10);
 		else
 			return 125;
 	}
 	if (!path || optind >= argc) {
-		fprintf(stderr, "usage: stackdump -o FILE [-F HERTZ] -- COMMAND [ARG...]\n");
+		fprintf(stderr, "usage: stackdump -o FILE [-F HERTZ] [-n SAMPLES] -- COMMAND\n");
 		return 125;
 	}
 	rec.out = fopen(path, "w");
