@@ -153,25 +153,37 @@ static void *forks(void *arg)
 	return NULL;
 }
 
+/* The memory of the table as it is while it is nobody's. */
+static void make_lie(jit_table *t)
+{
+	for (int i = 0; i < STUB_ROWS; i++)
+		t->fre[i].ra_off = -STUB_FRAME;
+}
+
 /*
  * Its table is there, or it is not: the stack is whole, or ends in the stub. The
- * memory of the table is another kind's each time.
+ * memory of the table is another kind's each time, and in between it holds rows
+ * that take what the stub has planted for the return address.
  */
 static void *registered_stub(void *arg)
 {
 	for (; !race.stop; race.rounds[4]++) {
-		bool jit = race.rounds[4] & 1;
+		bool jit = race.rounds[4] % 4;
+		int err;
 
-		if (jit)
-			stub_jit_table(&race.stub);
-		else
+		if (!jit)
 			stub_table(&race.stub);
-		if (jit ? stub_register_jit(&race.stub) :
-			  stub_register(&race.stub))
+		err = jit ? stub_register_jit(&race.stub) :
+			    stub_register(&race.stub);
+		if (err)
 			error();
 		sched_yield();
 		if (stub_unregister(&race.stub))
 			error();
+		if (jit)
+			make_lie((void *)race.stub.table);
+		sched_yield();
+		stub_jit_table(&race.stub);
 	}
 	return NULL;
 }
@@ -215,7 +227,8 @@ FIXTURE_SETUP(race)
 	ASSERT_NE(NULL, race.shared);
 	ASSERT_NE(NULL, race.own);
 	ASSERT_EQ(0, stub_map(&race.stub, 1));
-	stub_table(&race.stub);
+	stub_jit_table(&race.stub);
+	stub_plant = addr_of(printf);
 	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
 }
 

@@ -117,10 +117,19 @@ static unsigned int frames_found(const struct jit_shape *const *shape,
 	return 0;
 }
 
-/* A frame that a walk by the lost FP would find, and whose code it would add. */
-static const void *const invented[2] = { NULL, printf };
-
 #define CHAIN 3
+
+/*
+ * Calls @function with a frame on the stack that a walk by a lost FP would take
+ * for the next one.
+ */
+static noinline void call_beside_invented_frame(const uint8_t *function)
+{
+	const void *volatile invented[2] = { NULL, printf };
+
+	NOTE_FRAME();
+	jit_call(function, (void *)invented);
+}
 
 static void check_chain(struct __test_metadata *_metadata,
 			FIXTURE_DATA(unwind) * self,
@@ -134,7 +143,7 @@ static void check_chain(struct __test_metadata *_metadata,
 		ASSERT_NE(NULL, target);
 	}
 	truth_reset();
-	jit_call(target, invented);
+	call_beside_invented_frame(target);
 	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
 	nr = frames_found(shape, CHAIN);
 	/* leaf() is a frame, too. */
@@ -235,7 +244,7 @@ static void check_pair(struct __test_metadata *_metadata,
 		       unsigned int frames)
 {
 	truth_reset();
-	jit_call(p->outer, invented);
+	call_beside_invented_frame(p->outer);
 	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
 	EXPECT_LT(INNERMOST_FRAMES, truth.nr);
 	EXPECT_EQ(frames ?: truth.nr, self->stack.nr);
