@@ -34,34 +34,6 @@ FIXTURE_TEARDOWN(elf)
 	munmap(self->mem, 6 * PAGE);
 }
 
-struct bad_range {
-	const char *name;
-	uint64_t start;
-	uint64_t end;
-};
-
-#define NR_BAD_RANGES 10
-
-static const struct bad_range *bad_range(size_t i)
-{
-	const struct bad_range bad_ranges[NR_BAD_RANGES] = {
-		{ "empty", 0x10000, 0x10000 },
-		{ "empty at 0", 0, 0 },
-		{ "reversed", 0x20000, 0x10000 },
-		{ "whole", 0, -1UL },
-		{ "wrapping", -PAGE, PAGE },
-		{ "past user space", USER_END - PAGE, USER_END + PAGE },
-		{ "after user space", USER_END + PAGE, USER_END + 2 * PAGE },
-		{ "not canonical", 1UL << 60, (1UL << 60) + PAGE },
-		{ "in the kernel", KERNEL_ADDR, KERNEL_ADDR + PAGE },
-		{ "up to the last byte", -PAGE, -1UL },
-	};
-	static struct bad_range r;
-
-	r = bad_ranges[i];
-	return &r;
-}
-
 TEST_F(elf, bad_text_ranges)
 {
 	for (size_t i = 0; i < NR_BAD_RANGES; i++) {

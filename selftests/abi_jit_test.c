@@ -106,29 +106,20 @@ TEST_F(jit, every_size_from_the_first_to_the_last)
 
 TEST_F(jit, bad_text_ranges)
 {
-	const struct {
-		const char *name;
-		uint64_t start;
-		uint64_t end;
-	} ranges[] = {
-		{ "empty", self->start, self->start },
-		{ "empty at 0", 0, 0 },
-		{ "reversed", self->end, self->start },
-		{ "whole", 0, -1UL },
-		{ "wrapping", -PAGE, PAGE },
-		{ "past user space", USER_END - PAGE, USER_END + PAGE },
-		{ "after user space", USER_END + PAGE, USER_END + 2 * PAGE },
-		{ "not canonical", 1UL << 60, (1UL << 60) + PAGE },
-		{ "in the kernel", KERNEL_ADDR, KERNEL_ADDR + PAGE },
-		{ "up to the last byte", -PAGE, -1UL },
-	};
+	for (size_t i = 0; i < NR_BAD_RANGES; i++) {
+		const struct bad_range *r = bad_range(i);
 
-	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
-		self->info.text_start = ranges[i].start;
-		self->info.text_end = ranges[i].end;
+		self->info.text_start = r->start;
+		self->info.text_end = r->end;
 		EXPECT_EQ(-EINVAL, register_jit(&self->info))
-			TH_LOG("text %s", ranges[i].name);
+			TH_LOG("text %s", r->name);
 	}
+}
+
+TEST_F(jit, empty_text_inside_a_mapping)
+{
+	self->info.text_end = self->info.text_start;
+	EXPECT_EQ(-EINVAL, register_jit(&self->info));
 }
 
 TEST_F(jit, text_not_mapped)

@@ -86,6 +86,26 @@ uint64_t user_end(void)
 	return end;
 }
 
+const struct bad_range *bad_range(size_t i)
+{
+	const struct bad_range bad_ranges[NR_BAD_RANGES] = {
+		{ "empty", 0x10000, 0x10000 },
+		{ "empty at 0", 0, 0 },
+		{ "reversed", 0x20000, 0x10000 },
+		{ "whole", 0, -1UL },
+		{ "wrapping", -PAGE, PAGE },
+		{ "past user space", USER_END - PAGE, USER_END + PAGE },
+		{ "after user space", USER_END + PAGE, USER_END + 2 * PAGE },
+		{ "not canonical", 1UL << 60, (1UL << 60) + PAGE },
+		{ "in the kernel", KERNEL_ADDR, KERNEL_ADDR + PAGE },
+		{ "up to the last byte", -PAGE, -1UL },
+	};
+	static struct bad_range r;
+
+	r = bad_ranges[i];
+	return &r;
+}
+
 static int sysctl_open(const char *name, int flags)
 {
 	char path[128];

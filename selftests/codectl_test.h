@@ -62,6 +62,16 @@ bool have_codectl(void);
 /* Private anonymous memory; NULL on failure. */
 void *map_pages(size_t pages, int prot);
 
+/* Ranges that no text can have. */
+#define NR_BAD_RANGES 10
+struct bad_range {
+	const char *name;
+	uint64_t start;
+	uint64_t end;
+};
+
+const struct bad_range *bad_range(size_t i);
+
 /* Two calls that read and write a sysctl; negative errno on failure. */
 int sysctl_write(const char *name, long value);
 long sysctl_read(const char *name);
