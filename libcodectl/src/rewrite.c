@@ -257,29 +257,49 @@ static void fill_gap(struct codectl_region *region, const struct gap *gap,
 		leave_free(region, pos, gap->nr - func->nr, func->off);
 }
 
+/* Rows that cover something, and in @used those that do not as well. */
+static uint64_t count_rows(const struct codectl_region *region, uint64_t *used)
+{
+	struct codectl_cursor pos = { codectl_table(region, 0), 0 };
+	uint64_t nr = 0;
+
+	*used = 0;
+	for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos)) {
+		nr += codectl_row(&pos)->size != 0;
+		++*used;
+	}
+
+	return nr;
+}
+
 /*
- * Do rows have to be packed first?  Also where, in increasing order, a gap with
- * slots to spare reaches into the next table: at the start of a table, no row
- * may start where the last one of the table before does.
+ * Shall rows be packed first?  Where the chain would grow though most of it is
+ * free; and where, in increasing order, a gap with slots to spare reaches into
+ * the next table: at the start of a table, no row may start where the last one
+ * of the table before does.
  */
 static bool must_pack(const struct codectl_region *region,
 		      const struct gap *gap, uint64_t nr)
 {
+	uint64_t have, used;
+
 	if (gap->nr >= nr)
 		return skip_spare(region, gap, nr).table != gap->from.table;
 
-	return gap->nr + count_free(gap->to, nr - gap->nr) +
-	       count_growth(region) < nr;
+	have = gap->nr + count_free(gap->to, nr - gap->nr);
+	if (have >= nr)
+		return false;
+
+	return have + count_growth(region) < nr ||
+	       2 * count_rows(region, &used) < used;
 }
 
 static bool can_pack(const struct codectl_region *region, uint64_t nr)
 {
-	struct codectl_cursor pos = { codectl_table(region, 0), 0 };
+	uint64_t used;
 
-	for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos))
-		nr += codectl_row(&pos)->size != 0;
-
-	return nr <= region->max_tables * region->table_rows;
+	return nr + count_rows(region, &used) <=
+	       region->max_tables * region->table_rows;
 }
 
 /* What append() could not do, for the reason @why. */
