@@ -9,19 +9,8 @@
 set -u
 
 top=$1 build=$2
-count=0 failed=0
-
-result()
-{
-	local ok=ok
-
-	count=$((count + 1))
-	if [ "$1" != 0 ]; then
-		ok='not ok'
-		failed=$((failed + 1))
-	fi
-	echo "$ok $count $2"
-}
+# shellcheck source=tap.sh
+. "$(dirname "$0")/tap.sh"
 
 files()
 {
@@ -69,5 +58,4 @@ done)
 (cd "$top" && shellcheck -x -P SCRIPTDIR $scripts) | sed 's/^/# /'
 result "${PIPESTATUS[0]}" "shellcheck is silent"
 
-echo "1..$count"
-[ $failed -eq 0 ]
+finish

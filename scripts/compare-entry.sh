@@ -13,19 +13,8 @@ stock=$1 patched=$2 tools=$3
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-count=0 failed=0
-
-result()
-{
-	local ok=ok
-
-	count=$((count + 1))
-	if [ "$1" != 0 ]; then
-		ok='not ok'
-		failed=$((failed + 1))
-	fi
-	echo "$ok $count $2"
-}
+# shellcheck source=tap.sh
+. "$here/tap.sh"
 
 # Addresses of the instructions and of jumps inside the function become
 # relative to the object's own layout: offsets within the function remain,
@@ -101,5 +90,4 @@ done
 hook mm/vma.o munmap_aligned __codectl_munmap
 hook mm/mmap.o dup_mmap __codectl_dup_mmap
 hook kernel/fork.o __mmput __codectl_mm_exit
-echo "1..$count"
-[ $failed -eq 0 ]
+finish

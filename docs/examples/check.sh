@@ -12,8 +12,8 @@ set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 docs=$here/..
-# shellcheck source=../../libcodectl/tests/tap.sh
-. "$docs/../libcodectl/tests/tap.sh"
+# shellcheck source=../../scripts/tap.sh
+. "$docs/../scripts/tap.sh"
 
 if [ $# -gt 0 ]; then
 	work=$1

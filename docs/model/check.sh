@@ -12,8 +12,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
 work=$1
-# shellcheck source=../../libcodectl/tests/tap.sh
-. "$top/libcodectl/tests/tap.sh"
+# shellcheck source=../../scripts/tap.sh
+. "$top/scripts/tap.sh"
 
 # verify NAME [DEFINE...]: leaves the verifier's report in $work/NAME/report
 verify()

@@ -3,27 +3,17 @@
 #
 # Tests patch-tree.sh on a tree of three files. Prints TAP.
 
+# Functions are called by run.
+# shellcheck disable=SC2317
+
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 tree=$work/tree
-count=0 failed=0
-
-check()
-{
-	local name=$1 ok=ok
-	shift
-
-	count=$((count + 1))
-	if ! "$@" > "$work/output" 2>&1; then
-		ok='not ok'
-		failed=$((failed + 1))
-		sed 's/^/# /' "$work/output"
-	fi
-	echo "$ok $count $name"
-}
+# shellcheck source=../tap.sh
+. "$here/../tap.sh"
 
 not()
 {
@@ -78,31 +68,31 @@ is_old()
 
 test_apply()
 {
-	check "apply" patch_tree
-	check "a patched file has the change" grep -q ten "$tree/a"
-	check "a new file is there" grep -q new "$tree/d/new"
-	check "check finds an up-to-date tree" patch_tree --check
+	run "apply" patch_tree
+	run "a patched file has the change" grep -q ten "$tree/a"
+	run "a new file is there" grep -q new "$tree/d/new"
+	run "check finds an up-to-date tree" patch_tree --check
 	old a
 	old d/b
 	old d/new
-	check "apply again" patch_tree
-	check "nothing was written again" is_old a
+	run "apply again" patch_tree
+	run "nothing was written again" is_old a
 	write_patch two d/b 6 six
-	check "check finds a changed series" not patch_tree --check
-	check "apply a changed series" patch_tree
-	check "the old change is gone" not grep -q five "$tree/d/b"
-	check "the new change is there" grep -q six "$tree/d/b"
-	check "what did not change was not written" is_old a
-	check "what did not change was not copied" is_old d/new
+	run "check finds a changed series" not patch_tree --check
+	run "apply a changed series" patch_tree
+	run "the old change is gone" not grep -q five "$tree/d/b"
+	run "the new change is there" grep -q six "$tree/d/b"
+	run "what did not change was not written" is_old a
+	run "what did not change was not copied" is_old d/new
 }
 
 test_shrink()
 {
 	echo one.patch > "$work/patches/series"
 	rm "$work/src/d/new"
-	check "apply a shorter series" patch_tree
-	check "its file is pristine" cmp "$work/pristine/d/b" "$tree/d/b"
-	check "the new file is gone" not test -e "$tree/d/new"
+	run "apply a shorter series" patch_tree
+	run "its file is pristine" cmp "$work/pristine/d/b" "$tree/d/b"
+	run "the new file is gone" not test -e "$tree/d/new"
 }
 
 test_failures()
@@ -110,15 +100,15 @@ test_failures()
 	cp -a "$tree" "$work/before"
 	printf 'one.patch\ntwo.patch\nbad.patch\n' > "$work/patches/series"
 	sed 's/^ 9$/ nine/' "$work/patches/one.patch" > "$work/patches/bad.patch"
-	check "a patch that needs fuzz is refused" not patch_tree
-	check "the tree is as before" same_trees "$work/before" "$tree"
+	run "a patch that needs fuzz is refused" not patch_tree
+	run "the tree is as before" same_trees "$work/before" "$tree"
 	echo missing.patch > "$work/patches/series"
-	check "a missing patch is refused" not patch_tree
+	run "a missing patch is refused" not patch_tree
 	echo one.patch > "$work/patches/series"
 	echo ours > "$work/src/untouched"
-	check "a new file in the place of another is refused" not patch_tree
+	run "a new file in the place of another is refused" not patch_tree
 	rm "$work/src/untouched"
-	check "a missing tree is refused" not "$here/../patch-tree.sh" \
+	run "a missing tree is refused" not "$here/../patch-tree.sh" \
 		--tree "$work/none" --series "$work/patches/series"
 }
 
@@ -126,11 +116,11 @@ test_failures()
 test_outpatch()
 {
 	echo new > "$work/src/d/new"
-	check "write one patch" patch_tree --outpatch "$work/all.patch"
+	run "write one patch" patch_tree --outpatch "$work/all.patch"
 	cp -a "$work/pristine" "$work/other"
-	check "apply it by hand" patch -d "$work/other" -p1 -s --fuzz=0 -i "$work/all.patch"
-	check "apply the series" patch_tree
-	check "both give the same" same_trees "$work/other" "$tree"
+	run "apply it by hand" patch -d "$work/other" -p1 -s --fuzz=0 -i "$work/all.patch"
+	run "apply the series" patch_tree
+	run "both give the same" same_trees "$work/other" "$tree"
 }
 
 make_files
@@ -138,8 +128,7 @@ test_apply
 test_shrink
 test_failures
 test_outpatch
-check "reverse" patch_tree --reverse
-check "the tree is pristine" diff -r "$work/pristine" "$tree"
-check "reverse again" patch_tree --reverse
-echo "1..$count"
-[ $failed -eq 0 ]
+run "reverse" patch_tree --reverse
+run "the tree is pristine" diff -r "$work/pristine" "$tree"
+run "reverse again" patch_tree --reverse
+finish

@@ -8,22 +8,19 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-count=0 failed=0
+# shellcheck source=../tap.sh
+. "$here/../tap.sh"
 
 # expect NAME WANTED-STATUS WANTED-OUTPUT KIND SOURCE
 expect()
 {
-	local output status ok=ok
+	local output status
 
-	count=$((count + 1))
 	output=$("$here/../source-version.sh" "$4" "$5" 2>&1)
 	status=$?
-	if [ $status -ne "$2" ] || [[ $output != *$3* ]]; then
-		ok='not ok'
-		failed=$((failed + 1))
-		echo "# status $status: $output"
-	fi
-	echo "$ok $count $1"
+	echo "# status $status: ${output//$'\n'/; }"
+	[[ $status = "$2" && $output = *$3* ]]
+	result $? "$1"
 }
 
 linux()
@@ -68,5 +65,4 @@ done
 expect "a missing source" 1 "no such glibc source" glibc "$work/none"
 echo garbage > "$work/garbage.tar.xz"
 expect "a broken tarball" 1 "not a glibc source" glibc "$work/garbage.tar.xz"
-echo "1..$count"
-[ $failed -eq 0 ]
+finish

@@ -8,23 +8,20 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-count=0 bad=0
+# shellcheck source=../tap.sh
+. "$here/../tap.sh"
 
 # expect NAME STATUS LAST-LINE, with the stream on standard input
 expect()
 {
-	local output status ok=ok
+	local output status
 
-	count=$((count + 1))
 	cat > "$work/stream.tap"
 	output=$(awk -f "$here/../tap-summary.awk" "$work/stream.tap")
 	status=$?
-	if [ $status -ne "$2" ] || [ "$(tail -n 1 <<< "$output")" != "$3" ]; then
-		ok='not ok'
-		bad=$((bad + 1))
-		echo "# status $status: ${output//$'\n'/; }"
-	fi
-	echo "$ok $count $1"
+	echo "# status $status: ${output//$'\n'/; }"
+	[ "$status $(tail -n 1 <<< "$output")" = "$2 $3" ]
+	result $? "$1"
 }
 
 lines()
@@ -65,5 +62,4 @@ expect "the form of kselftest" 0 '1 passed, 0 failed' \
 	< <(lines '# plan x' '# begin x' 'TAP version 13' '1..1' '# Starting 1 tests' '#  RUN           t.a ...' '#            OK  t.a' 'ok 1 t.a' '# Totals: pass:1 fail:0' '# end x 0')
 expect "the form of KUnit" 1 '0 passed, 1 failed' \
 	< <(lines '# plan x' '# begin x' 'KTAP version 1' '1..1' '    KTAP version 1' '    1..2' '    ok 1 case' '    not ok 2 case' 'not ok 1 suite' '# end x 0')
-echo "1..$count"
-[ $bad -eq 0 ]
+finish

@@ -10,19 +10,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 check=$here/check-dmesg.sh
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-count=0 failed=0
-
-result()
-{
-	local ok=ok
-
-	count=$((count + 1))
-	if [ "$1" != 0 ]; then
-		ok='not ok'
-		failed=$((failed + 1))
-	fi
-	echo "$ok $count $2"
-}
+# shellcheck source=../../scripts/tap.sh
+. "$here/../../scripts/tap.sh"
 
 expect()
 {
@@ -80,5 +69,4 @@ test_bad_lists()
 test_cases
 test_patterns
 test_bad_lists
-echo "1..$count"
-[ $failed -eq 0 ]
+finish

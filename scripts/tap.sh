@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# What the scripts of this folder print with.
+# For scripts that print TAP.
 
 count=0 failed=0
 
