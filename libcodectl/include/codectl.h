@@ -16,14 +16,22 @@
  *
  * Threads: a region has one writer at a time; calls that take the same region
  * need the caller's lock, if several threads make them.  Regions are
- * independent, and share no cache line that publishing writes.
- * fork(): both processes go on with the region, each with its own copy.
+ * independent, and share no cache line that publishing writes; what is added out
+ * of order, and names while they are written to a file, take turns.
+ * fork(): both processes go on with the region, each with its own copy.  Handlers
+ * of pthread_atfork() that take locks which are held around calls of the library
+ * have to be registered after it is loaded.  A child of _Fork(), or of clone()
+ * without the C library, must not call the library.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* A table ends in an array of unknown length. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
 #include <linux/codectl.h>
+#pragma GCC diagnostic pop
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,13 +82,16 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
  * @jit_flags: bits of &enum code_jit_flags
  * @default_rule: with %CODE_JIT_DEFAULT_RULE in @jit_flags, the rule for all
  *	that no row covers; its @size and @ip_off are not used
- * @max_rows: rows to reserve space for; 0: one for 8 bytes of text.  The space
- *	is address space, which becomes memory as it is used.
+ * @max_rows: rows to reserve space for; 0: one for 8 bytes of text, or what
+ *	%CODE_JIT_MAX_TABLES tables hold.  The space is address space, which
+ *	becomes memory as it is used; under mlockall(%MCL_FUTURE), or without
+ *	overcommitment, it is memory at once, and had better be as little as will
+ *	do.
  * @table_rows: rows in one table; 0: all of them.  At most
- *	%CODE_JIT_MAX_TABLES tables are chained, and a function that is appended
- *	does not go into two.
+ *	%CODE_JIT_MAX_TABLES tables can be chained (-EINVAL), and a function that
+ *	is appended does not go into two.
  * @name_bytes: space for names, which is reserved as that for rows is; 0: as
- *	much as the text.  A name that finds no space is not kept.
+ *	much as the text; 1: none.  A name that finds no space is not kept.
  * @__reserved: 0
  */
 struct codectl_region_attr {
@@ -111,7 +122,8 @@ int codectl_region_open(const void *text, size_t len,
  * codectl_region_close() - unregister a region and free its rows
  * @region: the region, or NULL
  *
- * Before its text is unmapped or used for something else.
+ * Before its text is unmapped or used for something else: when any page of it is
+ * unmapped or moved, the kernel drops the region as a whole.
  */
 void codectl_region_close(struct codectl_region *region);
 
@@ -155,7 +167,7 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
  * leaves the region.
  */
 int codectl_region_retire(struct codectl_region *region, uint64_t start,
-			  uint32_t len);
+			  uint64_t len);
 
 /**
  * codectl_region_compact() - use the space of retired rows again
@@ -186,7 +198,7 @@ struct codectl_region_stat {
 	uint64_t names;
 	uint64_t names_lost;
 	uint32_t registered;
-	uint32_t __reserved;
+	uint32_t __reserved[9];
 };
 
 void codectl_region_stat(const struct codectl_region *region,
@@ -224,7 +236,17 @@ void codectl_build_adjust(struct codectl_builder *b, uint32_t off,
 /* Before @off the caller's FP was pushed, or popped. */
 void codectl_build_push_fp(struct codectl_builder *b, uint32_t off);
 void codectl_build_pop_fp(struct codectl_builder *b, uint32_t off);
-/* From @off on FP is the base: "mov %rsp, %rbp". */
+/*
+ * Before @off the caller's FP was stored at SP + @sp_off, or loaded from there:
+ * "mov %rbp, sp_off(%rsp)".
+ */
+void codectl_build_store_fp(struct codectl_builder *b, uint32_t off,
+			    int32_t sp_off);
+void codectl_build_load_fp(struct codectl_builder *b, uint32_t off);
+/*
+ * From @off on FP is the base: "mov %rsp, %rbp".  If the caller's was not saved
+ * before, it is lost.
+ */
 void codectl_build_set_fp(struct codectl_builder *b, uint32_t off);
 /* From @off on FP is what the caller has in it: "leave". */
 void codectl_build_leave(struct codectl_builder *b, uint32_t off);
@@ -240,7 +262,8 @@ void codectl_build_resume(struct codectl_builder *b, uint32_t off);
  * The function ends at @len.  Return: the number of rows, -ENOSPC if they were
  * more than fit, -EINVAL if offsets went down or the stack above its CFA, or FP
  * was not what a call says: pushed when it was not the caller's, popped when it
- * was not on top of the stack, left or lost when it was not, or was, the base.
+ * was not on top of the stack, left when it was not the base or does not point
+ * to where the caller's was saved, lost or loaded when it was the base.
  */
 int codectl_build_end(struct codectl_builder *b, uint32_t len);
 
@@ -251,6 +274,7 @@ int codectl_build_end(struct codectl_builder *b, uint32_t len);
  * @prologue: offset behind the instruction that makes it so
  * @rets: offsets of the "ret" instructions, of one byte, in increasing order
  * @nr_rets: how many
+ * @__reserved: 0
  *
  * codectl_rows_leaf(): no frame, SP is that of the entry throughout.
  * codectl_rows_sp(): one instruction at the end of the prologue takes @frame
@@ -265,6 +289,7 @@ struct codectl_shape {
 	uint32_t prologue;
 	uint32_t nr_rets;
 	const uint32_t *rets;
+	uint64_t __reserved[2];
 };
 
 /* Return: the number of rows, or as codectl_build_end(). */
@@ -298,6 +323,7 @@ struct codectl_rule {
 	int32_t fp_off;
 	uint32_t info;
 	uint32_t flags;
+	uint64_t __reserved[2];
 };
 
 /**
@@ -323,8 +349,10 @@ int codectl_lookup(uint64_t ip, struct codectl_rule *rule);
  * read by its owner only; what an earlier process of this number left in it
  * goes, what other parts of this process write stays.
  *
- * Return: 0, or the error of opening or writing the file; -EPERM if the name is
- * that of another user's file or not that of a plain one.
+ * Names are not written any more once the file is as large as it may get.
+ *
+ * Return: 0, or the error of opening or writing the file; -EPERM if it is another
+ * user's or has several names.
  */
 int codectl_perf_map(int on);
 

@@ -101,13 +101,36 @@ void codectl_build_push_fp(struct codectl_builder *b, uint32_t off)
 	move_sp(b, off, b->word, rule);
 }
 
+void codectl_build_store_fp(struct codectl_builder *b, uint32_t off,
+			    int32_t sp_off)
+{
+	struct code_jit_unwind_fre rule = b->now;
+
+	if (is_fp_based(b) || sp_off < 0 ||
+	    (rule.info & (CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF)))
+		b->error = -EINVAL;
+	rule.info |= CODE_FRE_FP_SAVED;
+	rule.fp_off = (uint32_t)sp_off - (uint32_t)b->sp_off;
+	set_rule(b, off, rule);
+}
+
+void codectl_build_load_fp(struct codectl_builder *b, uint32_t off)
+{
+	struct code_jit_unwind_fre rule = b->now;
+
+	if (is_fp_based(b) || !(rule.info & CODE_FRE_FP_SAVED))
+		b->error = -EINVAL;
+	rule.info &= ~CODE_FRE_FP_SAVED;
+	rule.fp_off = 0;
+	set_rule(b, off, rule);
+}
+
 /* FP is restored from where it was saved, and SP is right above that. */
 static void restore_fp(struct codectl_builder *b, uint32_t off)
 {
 	struct code_jit_unwind_fre rule = b->now;
 
-	if (!(rule.info & CODE_FRE_FP_SAVED) ||
-	    (!is_fp_based(b) && b->sp_off != -rule.fp_off))
+	if (!(rule.info & CODE_FRE_FP_SAVED))
 		b->error = -EINVAL;
 	b->sp_off = -rule.fp_off - (int32_t)b->word;
 	rule.info = (rule.info & ~CODE_FRE_FP_SAVED) | CODE_FRE_BASE_SP;
@@ -118,6 +141,8 @@ static void restore_fp(struct codectl_builder *b, uint32_t off)
 
 void codectl_build_pop_fp(struct codectl_builder *b, uint32_t off)
 {
+	if (b->sp_off != -b->now.fp_off)
+		b->error = -EINVAL;
 	restore_fp(b, off);
 }
 
@@ -126,13 +151,16 @@ void codectl_build_set_fp(struct codectl_builder *b, uint32_t off)
 	struct code_jit_unwind_fre rule = b->now;
 
 	rule.info &= ~CODE_FRE_BASE_SP;
+	if (!(rule.info & CODE_FRE_FP_SAVED))
+		rule.info |= CODE_FRE_FP_UNDEF;
 	rule.cfa_off = b->sp_off;
 	set_rule(b, off, rule);
 }
 
 void codectl_build_leave(struct codectl_builder *b, uint32_t off)
 {
-	if (!is_fp_based(b))
+	/* FP has to point to where the caller's was saved. */
+	if (!is_fp_based(b) || b->now.cfa_off != -b->now.fp_off)
 		b->error = -EINVAL;
 	restore_fp(b, off);
 }

@@ -11,6 +11,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* Whether the owner of the lock could be cancelled. */
+static int cancel_state;
 
 static void prepare(void)
 {
@@ -25,6 +27,7 @@ static void parent(void)
 static void child(void)
 {
 	codectl_lookup_forked();
+	codectl_names_forked();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -33,13 +36,26 @@ static void at_fork(void)
 	pthread_atfork(prepare, parent, child);
 }
 
-void codectl_lock(void)
+/* Before the program has handlers of its own, whose locks come first. */
+__attribute__((__constructor__)) static void begin(void)
 {
 	pthread_once(&once, at_fork);
+}
+
+void codectl_lock(void)
+{
+	int state;
+
+	begin();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&lock);
+	cancel_state = state;
 }
 
 void codectl_unlock(void)
 {
+	int state = cancel_state;
+
 	pthread_mutex_unlock(&lock);
+	pthread_setcancelstate(state, NULL);
 }

@@ -45,6 +45,7 @@
  * @tail: the last table, or one before it
  * @names_used: units used
  * @names_lost: names that found no space
+ * @has_names: whether there ever was one
  * @seq: odd while rows are rewritten
  *
  * Everything up to @next is constant while the writer runs; what the writer
@@ -70,6 +71,7 @@ struct codectl_region {
 	CODECTL_LINE struct code_jit_unwind_table *tail;
 	uint64_t names_used;
 	uint64_t names_lost;
+	bool has_names;
 	CODECTL_LINE uint32_t seq;
 };
 
@@ -118,6 +120,7 @@ uint32_t codectl_name_keep(struct codectl_region *region,
 			   const struct codectl_func *func);
 void codectl_name_write(const struct codectl_func *func, uint64_t start);
 void codectl_names_compact(struct codectl_region *region);
+void codectl_names_forked(void);
 
 /* --- rewrite.c */
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -40,12 +41,18 @@ CODECTL_LINE uint32_t codectl_names_on;
 
 /**
  * struct map_file - the file of names
- * @fd: where it is open
+ * @fd: where it was opened; the program may have closed all it does not know
  * @pid: process that opened it
+ * @forked: whether this process is a child of that one
+ * @dev: device of the file
+ * @ino: inode of the file
  */
 struct map_file {
 	int fd;
 	pid_t pid;
+	bool forked;
+	dev_t dev;
+	ino_t ino;
 };
 
 static CODECTL_LINE struct map_file map_file;
@@ -82,6 +89,7 @@ uint32_t codectl_name_keep(struct codectl_region *region,
 	if (!func->name)
 		return 0;
 
+	region->has_names = true;
 	len = name_len(func->name);
 	units = record_units(len);
 	if (units > region->names_max - pos) {
@@ -129,6 +137,8 @@ void codectl_names_compact(struct codectl_region *region)
 		if (!record)
 			continue;
 		units = record_units(strlen(record->name));
+		if (units > region->names_used - used)
+			break;
 		memcpy(copy + used, record, units * sizeof(uint32_t));
 		*codectl_row_name(region, &pos) = used;
 		used += units;
@@ -145,9 +155,31 @@ static int format_line(char *line, uint64_t start, uint32_t len,
 			(unsigned long long)start, len, name);
 }
 
+static bool is_open(struct stat *st)
+{
+	return !fstat(map_file.fd, st) && st->st_dev == map_file.dev &&
+	       st->st_ino == map_file.ino;
+}
+
+/* Whether a signal would come of the file's getting longer. */
+static bool is_too_long(const struct stat *st, size_t len)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) &&
+	       limit.rlim_cur != RLIM_INFINITY &&
+	       st->st_size + len > limit.rlim_cur;
+}
+
 static int write_all(const char *from, size_t len)
 {
+	struct stat st;
 	ssize_t done;
+
+	if (!is_open(&st))
+		return -EBADF;
+	if (is_too_long(&st, len))
+		return -EFBIG;
 
 	while (len) {
 		done = write(map_file.fd, from, len);
@@ -245,38 +277,59 @@ static int check_file(int fd)
 	if (is_stale(&st) && ftruncate(fd, 0))
 		return -errno;
 
+	map_file = (struct map_file) {
+		.fd = fd,
+		.pid = getpid(),
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+	};
+
 	return 0;
 }
 
-static int open_file(pid_t pid)
+static int open_file(void)
 {
 	char path[64];
 	int fd, ret;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
 		  O_NONBLOCK | O_NOCTTY, 0600);
 	if (fd < 0)
 		return -errno;
 	ret = check_file(fd);
-	if (ret) {
+	if (ret)
 		close(fd);
-		return ret;
-	}
-	map_file = (struct map_file) { .fd = fd, .pid = pid };
 
-	return 0;
+	return ret;
 }
 
 static void switch_off(void)
 {
+	struct stat st;
+
 	__atomic_store_n(&codectl_names_on, 0, __ATOMIC_RELAXED);
-	close(map_file.fd);
+	if (is_open(&st))
+		close(map_file.fd);
+}
+
+/* The file of another process, or none any more. */
+static bool is_lost(void)
+{
+	struct stat st;
+
+	return map_file.forked || map_file.pid != getpid() || !is_open(&st);
+}
+
+/* The process number alone does not say so: a namespace begins with 1. */
+void codectl_names_forked(void)
+{
+	map_file.forked = true;
 }
 
 static int switch_on(void)
 {
-	int ret = open_file(getpid());
+	int ret = open_file();
 
 	if (ret)
 		return ret;
@@ -302,7 +355,7 @@ int codectl_perf_map(int on)
 	int ret = 0;
 
 	codectl_lock();
-	if (codectl_names_on && map_file.pid != getpid())
+	if (codectl_names_on && is_lost())
 		switch_off();
 	if (codectl_names_on && !on)
 		switch_off();
@@ -321,13 +374,15 @@ void codectl_name_write(const struct codectl_func *func, uint64_t start)
 	codectl_lock();
 	if (!codectl_names_on)
 		goto unlock;
-	if (map_file.pid != getpid()) {
+	if (is_lost()) {
 		switch_off();
 		switch_on();
 		goto unlock;
 	}
 	copy_name(name, func->name, name_len(func->name));
-	write_all(line, format_line(line, start, func->len, name));
+	/* Part of a line would spoil the next one. */
+	if (write_all(line, format_line(line, start, func->len, name)))
+		switch_off();
 unlock:
 	codectl_unlock();
 }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "internal.h"
+#include "reader.h"
 
 #define MIN_ROWS	16
 /* So that sums of sizes do not overflow. */
@@ -35,12 +36,16 @@ static bool attr_valid(const struct codectl_region_attr *attr)
 	       !(attr->jit_flags & ~known) &&
 	       !(attr->jit_flags & CODE_JIT_DEFAULT_RULE) ==
 	       !attr->default_rule &&
+	       (!attr->default_rule || jit_fre_known(attr->default_rule)) &&
 	       attr->max_rows <= MAX_SPACE && attr->table_rows <= MAX_SPACE &&
 	       attr->name_bytes <= MAX_SPACE;
 }
 
-/* Where everything is in the mapping; addresses are offsets until it is there. */
-static void lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
+/*
+ * Where everything is in the mapping; addresses are offsets until it is there.
+ * Whether all tables can be in one chain.
+ */
+static bool lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
 		    const struct codectl_region_attr *attr)
 {
 	uint64_t rows = attr->max_rows ? attr->max_rows : len / 8;
@@ -51,7 +56,7 @@ static void lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
 	if (!per_table || per_table > rows)
 		per_table = rows;
 	tables = (rows + per_table - 1) / per_table;
-	if (tables > CODE_JIT_MAX_TABLES)
+	if (tables > CODE_JIT_MAX_TABLES && !attr->max_rows)
 		tables = CODE_JIT_MAX_TABLES;
 	names = attr->name_bytes ? attr->name_bytes : len;
 	/* Units are counted by 32 bits, from 1. */
@@ -67,7 +72,8 @@ static void lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
 		.table_size = sizeof(struct code_jit_unwind_table) +
 			      per_table * CODECTL_FRE_SIZE,
 		.max_tables = tables,
-		.names_max = names / sizeof(uint32_t),
+		.names_max = names < sizeof(uint32_t) ? 1 :
+			     names / sizeof(uint32_t),
 		.names_used = 1,
 	};
 	if (attr->default_rule)
@@ -76,6 +82,8 @@ static void lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
 			  round_up(tables * region->table_size) +
 			  round_up(tables * per_table * sizeof(uint32_t)) +
 			  round_up(names);
+
+	return tables <= CODE_JIT_MAX_TABLES;
 }
 
 static struct codectl_region *map_region(const struct codectl_region *layout)
@@ -157,10 +165,9 @@ int codectl_region_open(const void *text, size_t len,
 	if (!attr)
 		attr = &none;
 	if (!start || !len || len > CODE_JIT_MAX_TEXT || start + len < start ||
-	    !attr_valid(attr))
+	    !attr_valid(attr) || !lay_out(&layout, start, len, attr))
 		return -EINVAL;
 
-	lay_out(&layout, start, len, attr);
 	region = map_region(&layout);
 	if (!region)
 		return -ENOMEM;
@@ -179,22 +186,49 @@ int codectl_region_open(const void *text, size_t len,
 	return 0;
 }
 
+/* Whether the kernel will not look at the tables again. */
+static bool unregister_region(const struct codectl_region *region)
+{
+	struct code_unregister_info info = {
+		.text_start = region->text_start,
+		.text_end = region->text_start + region->text_len,
+	};
+	int ret;
+
+	if (!region->registered)
+		return true;
+	ret = codectl_syscall(CODE_UNREGISTER, &info, sizeof(info), 0);
+
+	return !ret || ret == -ENOENT;
+}
+
 void codectl_region_close(struct codectl_region *region)
 {
-	struct code_unregister_info info;
+	bool unregistered;
 
 	if (!region)
 		return;
 
 	codectl_lock();
-	if (region->registered) {
-		info.text_start = region->text_start;
-		info.text_end = region->text_start + region->text_len;
-		codectl_syscall(CODE_UNREGISTER, &info, sizeof(info), 0);
-	}
+	unregistered = unregister_region(region);
 	codectl_list_remove(region);
 	codectl_unlock();
-	munmap(region, region->map_len);
+	/* The call may be switched off for a while: leave an empty table. */
+	if (unregistered)
+		munmap(region, region->map_len);
+	else
+		codectl_init_table(region, codectl_table(region, 0), 0);
+}
+
+/* As jit_fre_known(): @info is the first byte of the last word. */
+static bool row_known(const struct code_jit_unwind_fre *row)
+{
+	uint32_t bits;
+
+	__builtin_memcpy(&bits, &row->info, sizeof(bits));
+
+	return !(bits & ~JIT_FRE_INFO_KNOWN) &&
+	       (bits & JIT_FRE_INFO_FP) != JIT_FRE_INFO_FP;
 }
 
 static bool rows_valid(const struct codectl_func *func)
@@ -204,7 +238,8 @@ static bool rows_valid(const struct codectl_func *func)
 	uint32_t i;
 
 	for (i = 0; i < func->nr; i++) {
-		bad |= func->rows[i].ip_off < end || !func->rows[i].size;
+		bad |= func->rows[i].ip_off < end || !func->rows[i].size ||
+		       !row_known(&func->rows[i]);
 		end = (uint64_t)func->rows[i].ip_off + func->rows[i].size;
 	}
 
@@ -232,7 +267,8 @@ next_table(const struct codectl_region *region, const struct codectl_func *func)
 	/* Even a retired row has to start before those in the next table. */
 	if (func->nr > region->table_rows || nr + 1 == region->max_tables ||
 	    (!codectl_descending(region) &&
-	     table->fre[codectl_used(table) - 1].ip_off == func->off))
+	     table->fre[codectl_used(table) - 1].ip_off ==
+	     func->off + func->rows[0].ip_off))
 		return NULL;
 
 	return codectl_table(region, nr + 1);
@@ -243,8 +279,9 @@ static void write_rows(struct codectl_region *region,
 		       const struct codectl_func *func)
 {
 	struct code_jit_unwind_fre *to = (void *)((char *)table->fre + used);
-	struct codectl_cursor first = { table, used / CODECTL_FRE_SIZE };
-	uint32_t i;
+	struct codectl_cursor start = { table, used / CODECTL_FRE_SIZE };
+	struct codectl_cursor first = start;
+	uint32_t i, *name;
 
 	if (codectl_descending(region)) {
 		for (i = 0; i < func->nr; i++)
@@ -256,9 +293,12 @@ static void write_rows(struct codectl_region *region,
 			codectl_store_row(to + i, &func->rows[i], func->off);
 	}
 
-	if (func->name || region->names_used > 1)
-		*codectl_row_name(region, &first) =
-			codectl_name_keep(region, func);
+	if (func->name || region->has_names) {
+		name = codectl_row_name(region, &first);
+		__builtin_memset(codectl_row_name(region, &start), 0,
+				 func->nr * sizeof(*name));
+		*name = codectl_name_keep(region, func);
+	}
 }
 
 /* -EAGAIN: the function does not come after all that the region has. */
@@ -400,7 +440,7 @@ static int retire_rows(struct codectl_region *region, uint64_t off,
 }
 
 int codectl_region_retire(struct codectl_region *region, uint64_t start,
-			  uint32_t len)
+			  uint64_t len)
 {
 	uint64_t off = start - region->text_start;
 	int ret;

@@ -257,6 +257,17 @@ static void fill_gap(struct codectl_region *region, const struct gap *gap,
 		leave_free(region, pos, gap->nr - func->nr, func->off);
 }
 
+static bool spans_tables(const struct gap *gap)
+{
+	struct codectl_cursor pos = gap->from;
+	uint64_t i;
+
+	for (i = 1; i < gap->nr; i++)
+		codectl_cursor_next(&pos);
+
+	return pos.table != gap->from.table;
+}
+
 /* Rows that cover something, and in @used those that do not as well. */
 static uint64_t count_rows(const struct codectl_region *region, uint64_t *used)
 {
@@ -274,9 +285,8 @@ static uint64_t count_rows(const struct codectl_region *region, uint64_t *used)
 
 /*
  * Shall rows be packed first?  Where the chain would grow though most of it is
- * free; and where, in increasing order, a gap with slots to spare reaches into
- * the next table: at the start of a table, no row may start where the last one
- * of the table before does.
+ * free; and where a gap with slots to spare reaches into the next table, since
+ * rows on both sides of that may not have the same ip_off.
  */
 static bool must_pack(const struct codectl_region *region,
 		      const struct gap *gap, uint64_t nr)
@@ -284,7 +294,7 @@ static bool must_pack(const struct codectl_region *region,
 	uint64_t have, used;
 
 	if (gap->nr >= nr)
-		return skip_spare(region, gap, nr).table != gap->from.table;
+		return gap->nr > nr && spans_tables(gap);
 
 	have = gap->nr + count_free(gap->to, nr - gap->nr);
 	if (have >= nr)

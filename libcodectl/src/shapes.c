@@ -10,10 +10,18 @@
 #define MOV_LEN	3
 #define RET_LEN	1
 
+static bool shape_known(const struct codectl_shape *shape)
+{
+	return !shape->__reserved[0] && !shape->__reserved[1];
+}
+
 int codectl_rows_leaf(const struct codectl_shape *shape,
 		      struct code_jit_unwind_fre *rows, uint32_t max)
 {
 	struct codectl_builder b;
+
+	if (!shape_known(shape))
+		return -EINVAL;
 
 	codectl_build_start(&b, rows, max);
 
@@ -26,7 +34,7 @@ int codectl_rows_sp(const struct codectl_shape *shape,
 	struct codectl_builder b;
 	uint32_t i;
 
-	if (shape->frame > INT32_MAX)
+	if (!shape_known(shape) || shape->frame > INT32_MAX)
 		return -EINVAL;
 
 	codectl_build_start(&b, rows, max);
@@ -47,7 +55,7 @@ int codectl_rows_fp(const struct codectl_shape *shape,
 	struct codectl_builder b;
 	uint32_t i;
 
-	if (shape->prologue <= MOV_LEN)
+	if (!shape_known(shape) || shape->prologue <= MOV_LEN)
 		return -EINVAL;
 
 	codectl_build_start(&b, rows, max);

@@ -108,6 +108,22 @@ static void fp_as_any_register(void)
 		{ 20, 21, SP, 8, 0 }, { 21, 25, SP | SAVED, 64, -24 });
 }
 
+/* "sub $40, %rsp; mov %rbp, 32(%rsp)", and back. */
+static void fp_stored(void)
+{
+	struct codectl_builder b;
+
+	codectl_build_start(&b, rows, ARRAY_SIZE(rows));
+	codectl_build_adjust(&b, 4, 40);
+	codectl_build_store_fp(&b, 9, 32);
+	codectl_build_load_fp(&b, 20);
+	codectl_build_adjust(&b, 24, -40);
+	COMPARE(codectl_build_end(&b, 25),
+		{ 0, 4, SP, 8, 0 }, { 4, 9, SP, 48, 0 },
+		{ 9, 20, SP | SAVED, 48, -16 }, { 20, 24, SP, 48, 0 },
+		{ 24, 25, SP, 8, 0 });
+}
+
 /* With FP as the base, SP may go where it likes. */
 static void fp_base(void)
 {
@@ -253,12 +269,58 @@ static void lose_the_base(struct codectl_builder *b)
 	codectl_build_fp_undef(b, 5);
 }
 
+static void leave_from_elsewhere(struct codectl_builder *b)
+{
+	codectl_build_push_fp(b, 1);
+	codectl_build_push(b, 2);
+	codectl_build_set_fp(b, 5);
+	codectl_build_leave(b, 6);
+}
+
+static void pop_from_base(struct codectl_builder *b)
+{
+	codectl_build_push_fp(b, 1);
+	codectl_build_set_fp(b, 4);
+	codectl_build_adjust(b, 8, 32);
+	codectl_build_pop_fp(b, 9);
+}
+
+static void leave_what_was_not_saved(struct codectl_builder *b)
+{
+	codectl_build_set_fp(b, 3);
+	codectl_build_leave(b, 4);
+}
+
+static void store_twice(struct codectl_builder *b)
+{
+	codectl_build_push_fp(b, 1);
+	codectl_build_store_fp(b, 5, 0);
+}
+
+static void load_what_was_not_stored(struct codectl_builder *b)
+{
+	codectl_build_load_fp(b, 5);
+}
+
+/* The caller's FP is nowhere, and the frame is found all the same. */
+static void base_without_save(void)
+{
+	struct codectl_builder b;
+
+	codectl_build_start(&b, rows, ARRAY_SIZE(rows));
+	codectl_build_set_fp(&b, 3);
+	COMPARE(codectl_build_end(&b, 9),
+		{ 0, 3, SP, 8, 0 }, { 3, 9, CODE_FRE_FP_UNDEF, 8, 0 });
+}
+
 static void errors(void)
 {
 	static void (*const wrong[])(struct codectl_builder *b) = {
 		goes_down, goes_down_unchanged, above_cfa, overflow,
 		pop_without_push, pop_elsewhere, leave_without_base, push_twice,
-		push_what_is_lost, lose_the_base,
+		push_what_is_lost, lose_the_base, leave_from_elsewhere,
+		pop_from_base, leave_what_was_not_saved, store_twice,
+		load_what_was_not_stored,
 	};
 	struct codectl_shape shape = { .len = 10, .prologue = 3 };
 	static const uint32_t rets[] = { 8, 7 };
@@ -279,6 +341,9 @@ static void errors(void)
 	shape.frame = 1U << 31;
 	CHECK_EQ(codectl_rows_sp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
 	shape.frame = 8;
+	shape.__reserved[1] = 1;
+	CHECK_EQ(codectl_rows_leaf(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
+	shape.__reserved[1] = 0;
 	shape.rets = rets;
 	shape.nr_rets = 2;
 	CHECK_EQ(codectl_rows_sp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
@@ -291,7 +356,9 @@ static const struct test tests[] = {
 	TEST(fixed_frame),
 	TEST(frame_pointer),
 	TEST(fp_as_any_register),
+	TEST(fp_stored),
 	TEST(fp_base),
+	TEST(base_without_save),
 	TEST(fp_lost),
 	TEST(no_empty_rows),
 	TEST(may_be_copied),

@@ -78,23 +78,25 @@ static bool in_order(uint32_t off, uint32_t len)
 }
 
 /* What a region that only grows says to the function. */
-static int expect_append(uint32_t off, uint32_t len, uint32_t nr)
+static int expect_append(uint32_t off, uint32_t len, uint32_t nr,
+			 uint32_t first)
 {
 	if (!in_order(off, len))
 		return is_free(off, len) ? -EINVAL : -EEXIST;
 	if (tail_rows + nr <= table_rows)
 		return 0;
 	if (!tail_rows || nr > table_rows || tables * table_rows == max_rows ||
-	    (!descending() && last_row.ip_off == off))
+	    (!descending() && last_row.ip_off == off + first))
 		return -ENOSPC;
 
 	return 0;
 }
 
-static int expect_add(uint32_t off, uint32_t len, uint32_t nr)
+static int expect_add(uint32_t off, uint32_t len, uint32_t nr,
+		      uint32_t first)
 {
 	if (!(attr.flags & CODECTL_REGION_REWRITE))
-		return expect_append(off, len, nr);
+		return expect_append(off, len, nr, first);
 	if (!is_free(off, len))
 		return -EEXIST;
 
@@ -141,7 +143,7 @@ static void add(void)
 	if (off + len > TEXT_LEN)
 		return;
 
-	want = expect_add(off, len, nr);
+	want = expect_add(off, len, nr, rows[0].ip_off);
 	CHECK_EQ(codectl_region_add(region, text + off, len, rows, nr, NULL),
 		 want);
 	if (!want)
@@ -260,7 +262,7 @@ static void run_sizes(unsigned int steps)
 		attr.table_rows = sizes[i];
 		attr.max_rows = sizes[i] == 1 ? 64 : 0;
 		run_region(steps);
-		attr.max_rows = 200;
+		attr.max_rows = sizes[i] && sizes[i] < 4 ? 64 * sizes[i] : 200;
 		run_region(steps);
 		attr.max_rows = 11;
 		run_region(steps);

@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -120,6 +121,112 @@ static void reused_addresses(void)
 	end = line(end, 16, 16, "new");
 	end = line(end, 48, 16, "c");
 	check_file(want);
+	unlink(path);
+}
+
+/* What compacting leaves behind the rows is not the name of later ones. */
+static void names_after_compacting(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE };
+	const struct code_jit_unwind_fre rows[3] = {
+		test_row(0, 4, 1), test_row(4, 8, 2), test_row(12, 4, 3),
+	};
+	struct codectl_region_stat stat;
+	char want[4096], *end = want;
+	unsigned int i;
+
+	start(&attr);
+	for (i = 0; i < 100; i++)
+		add(16 * i, "old");
+	CHECK_EQ(codectl_region_retire(region, text + 16, 99 * 16), 99);
+	CHECK_EQ(codectl_region_compact(region), 0);
+	for (i = 0; i < 10; i++)
+		CHECK_EQ(codectl_region_add(region, text + PAGE + 16 * i, 16,
+					    rows, 3, i % 2 ? "new" : NULL), 0);
+	codectl_region_stat(region, &stat);
+	CHECK_EQ(stat.names, 6);
+	CHECK_EQ(codectl_region_compact(region), 0);
+	codectl_region_stat(region, &stat);
+	CHECK_EQ(stat.names, 6);
+
+	CHECK_EQ(codectl_perf_map(1), 0);
+	end = line(end, 0, 16, "old");
+	for (i = 1; i < 10; i += 2)
+		end = line(end, PAGE + 16 * i, 16, "new");
+	check_file(want);
+	unlink(path);
+}
+
+/* A daemon closes all that it does not know, and opens what it needs. */
+static void file_is_closed(void)
+{
+	char want[4096], *end = want, got[16];
+	int fd, i;
+
+	start(NULL);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	for (i = 3; i < 64; i++)
+		close(i);
+	for (i = 3; i < 64; i++)
+		CHECK_EQ(memfd_create("other", 0), i);
+	add(0, "function");
+	for (i = 3; i < 64; i++)
+		CHECK_EQ(pread(i, got, sizeof(got), 0), 0);
+	end = line(end, 0, 16, "function");
+	check_file(want);
+	fd = dup(3);
+	CHECK_EQ(codectl_perf_map(0), 0);
+	for (i = 3; i < 64; i++)
+		CHECK(fcntl(i, F_GETFD) >= 0);
+	close(fd);
+	unlink(path);
+}
+
+/* No signal, no part of a line. */
+static void file_is_full(void)
+{
+	struct rlimit limit;
+	char *got;
+
+	start(NULL);
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = 50;
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	add(0, "one");
+	add(16, "a name that is longer than the rest of the file can be");
+	add(32, "two");
+	got = read_file();
+	CHECK(strlen(got) < 50 && got[strlen(got) - 1] == '\n');
+	free(got);
+	unlink(path);
+}
+
+static void *add_while_cancelled(void *arg)
+{
+	(void)arg;
+	/* The request is there before the call, which is no place for it. */
+	pthread_cancel(pthread_self());
+	add(0, "function");
+	pthread_testcancel();
+
+	return NULL;
+}
+
+static void thread_is_cancelled(void)
+{
+	char want[4096];
+	pthread_t thread;
+	void *result;
+
+	start(NULL);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, add_while_cancelled, NULL), 0);
+	CHECK_EQ(pthread_join(thread, &result), 0);
+	CHECK(result == PTHREAD_CANCELED);
+	line(want, 0, 16, "function");
+	check_file(want);
+	CHECK_EQ(codectl_perf_map(0), 0);
 	unlink(path);
 }
 
@@ -390,6 +497,10 @@ static void switched_on_meanwhile(void)
 static const struct test tests[] = {
 	TEST(replays_and_follows),
 	TEST(reused_addresses),
+	TEST(names_after_compacting),
+	TEST(file_is_closed),
+	TEST(file_is_full),
+	TEST(thread_is_cancelled),
 	TEST(descending),
 	TEST(odd_names),
 	TEST(no_space_for_names),

@@ -153,7 +153,7 @@ static void no_space(void)
 
 static void sixty_four_tables(void)
 {
-	struct codectl_region_attr attr = { .table_rows = 2, .max_rows = 1000 };
+	struct codectl_region_attr attr = { .table_rows = 2, .max_rows = 128 };
 	struct codectl_region_stat stat;
 	unsigned int i;
 
@@ -168,6 +168,9 @@ static void sixty_four_tables(void)
 	CHECK_EQ(stat.rows, 128);
 	CHECK_EQ(stat.rows_used, 128);
 	CHECK_EQ(stat.rows_max, 128);
+	attr.max_rows++;
+	CHECK_EQ(codectl_region_open((void *)test_text(LEN), LEN, &attr,
+				     &region), -EINVAL);
 }
 
 /* The default rule is for all that no row covers, and for what has none. */
@@ -207,13 +210,24 @@ static void unknown_rows(void)
 	};
 	struct codectl_rule rule;
 
-	rows[0].info = 0x80;
-	rows[1].__reserved[1] = 1;
+	struct codectl_region_attr attr = {
+		.jit_flags = CODE_JIT_DEFAULT_RULE,
+		.default_rule = rows,
+	};
+
 	region = test_open(LEN, NULL, &text);
+	rows[0].info = 0x80;
+	CHECK_EQ(add_rows(0, 16, rows, 2), -EINVAL);
+	CHECK_EQ(codectl_region_open((void *)test_text(LEN), LEN, &attr,
+				     &region), -EINVAL);
+	rows[0].info = CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF;
+	CHECK_EQ(add_rows(0, 16, rows, 2), -EINVAL);
+	rows[0].info = CODE_FRE_UNKNOWN;
+	rows[1].__reserved[1] = 1;
+	CHECK_EQ(add_rows(0, 16, rows, 2), -EINVAL);
+	rows[1].__reserved[1] = 0;
 	CHECK_EQ(add_rows(0, 16, rows, 2), 0);
 	CHECK_EQ(codectl_lookup(text, &rule), 0);
-	CHECK_EQ(rule.info, CODE_FRE_UNKNOWN);
-	CHECK_EQ(codectl_lookup(text + 8, &rule), 0);
 	CHECK_EQ(rule.info, CODE_FRE_UNKNOWN);
 }
 
