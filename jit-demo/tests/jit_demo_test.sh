@@ -122,7 +122,7 @@ mark_check()
 	"$demo/stackdump" -F 1000 -o "$out/dump" -- "$here/jit-demo" \
 		-l "$out/log" "$@" $programs > "$out/printed" &&
 		cmp "$out/expected" "$out/printed" &&
-		"$demo/markcheck" -m 300 -t "$percent" -l "$out/log" \
+		"$demo/markcheck" -m 100 -t "$percent" -l "$out/log" \
 			"$out/dump" > "$out/checked"
 	result $? "the kernel's frames are those that left marks, $what"
 	sed 's/^/# /' "$out/checked"
