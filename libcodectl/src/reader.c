@@ -4,6 +4,4 @@
  */
 #include "reader.h"
 
-/* Where there is a counter, it is read before it is compared. */
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include "jit.c"
