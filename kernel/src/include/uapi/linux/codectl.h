@@ -30,6 +30,7 @@
  *		that is not 64-bit
  */
 
+#include <linux/ioctl.h>
 #include <linux/types.h>
 
 /**
@@ -279,5 +280,120 @@ struct code_unregister_info {
 };
 
 #define CODE_UNREGISTER_INFO_SIZE_VER0	16
+
+/*
+ * struct code_query::query_flags
+ *
+ * CODE_QUERY_OR_NEXT	where nothing covers the address, the next registration
+ *			above it
+ * CODE_QUERY_FILE	fill in file_id, dev_major, dev_minor, inode, file_offset
+ *			and names; a buffer for a path or a build-id asks for
+ *			them as well
+ */
+#define CODE_QUERY_OR_NEXT	0x1
+#define CODE_QUERY_FILE		0x2
+
+/*
+ * struct code_query::names: who says what the path and the build-id are
+ *
+ * CODE_NAMES_NONE	nobody
+ * CODE_NAMES_VERIFIED	the kernel, which read them from the file behind the
+ *			text, or behind elf_start..elf_end
+ * CODE_NAMES_CLAIMED	the registrant, where there is no file; nobody has
+ *			checked it
+ */
+#define CODE_NAMES_NONE		0
+#define CODE_NAMES_VERIFIED	1
+#define CODE_NAMES_CLAIMED	2
+
+/**
+ * struct code_query - argument of the ioctl CODE_QUERY on /proc/PID/codectl
+ * @size: in: size of the structure, which versions it as @info_size does for
+ *	codectl()
+ * @query_flags: in: CODE_QUERY_*
+ * @query_addr: in: the address
+ * @text_start: out: as registered
+ * @text_end: out: as registered
+ * @elf_start: out: as registered; 0 for compiled code
+ * @elf_end: out: as registered; 0 for compiled code
+ * @sframe_start: out: as registered; 0 for compiled code
+ * @sframe_end: out: as registered; 0 for compiled code
+ * @unwind_head: out: as registered; 0 for an ELF object
+ * @seq: out: as registered; 0 for an ELF object
+ * @kind: out: CODE_REGISTER_ELF or CODE_REGISTER_JIT
+ * @jit_flags: out: as registered
+ * @cfa_off: out: as registered, of the default rule
+ * @ra_off: out: as registered, of the default rule
+ * @fp_off: out: as registered, of the default rule
+ * @info: out: as registered, of the default rule
+ * @__reserved: in: must be 0
+ * @id: out: of the registration, unlike that of any other registration or file
+ *	since the system was started; a copy made by fork() has the same
+ * @file_id: out: of the file, as in user stacks in the trace; 0 without a file
+ * @inode: out: inode number, as in /proc/PID/maps
+ * @dev_major: out: major number of the device, as in /proc/PID/maps
+ * @dev_minor: out: minor number of the device
+ * @file_offset: out: offset in the file of what is mapped at @text_start, or of
+ *	what is mapped at @elf_start where it is that which has a file
+ * @names: out: CODE_NAMES_*
+ * @debug_link_crc: out: as registered
+ * @path_size: in: bytes at @path_addr; out: bytes used, with the NUL, 0 for
+ *	no path
+ * @build_id_size: in: bytes at @build_id_addr; out: bytes used, 0 for none
+ * @debug_link_size: in: bytes at @debug_link_addr; out: bytes used, with the
+ *	NUL, 0 for none
+ * @__reserved2: in: must be 0
+ * @path_addr: in: where to store the path, or 0 with a @path_size of 0
+ * @build_id_addr: in: where to store the build-id, or 0 likewise
+ * @debug_link_addr: in: where to store the debug link, or 0 likewise
+ *
+ * All of it is one registration as it was at one moment.  Errors: EINVAL for
+ * a @size below %CODE_QUERY_SIZE_VER0, an unknown flag, a reserved field that is
+ * not 0, a buffer without size or a size without buffer; E2BIG as for codectl();
+ * EFAULT; ENOENT where there is no such registration; ENAMETOOLONG where a
+ * buffer is too small, as PROCMAP_QUERY; ESRCH when the process is gone, or has
+ * executed another program since the file was opened; ENOTTY on a kernel without
+ * it.
+ */
+struct code_query {
+	__aligned_u64	size;
+	__aligned_u64	query_flags;
+	__aligned_u64	query_addr;
+	__aligned_u64	text_start;
+	__aligned_u64	text_end;
+	__aligned_u64	elf_start;
+	__aligned_u64	elf_end;
+	__aligned_u64	sframe_start;
+	__aligned_u64	sframe_end;
+	__aligned_u64	unwind_head;
+	__aligned_u64	seq;
+	__u32		kind;
+	__u32		jit_flags;
+	__s32		cfa_off;
+	__s32		ra_off;
+	__s32		fp_off;
+	__u8		info;
+	__u8		__reserved[3];
+	__aligned_u64	id;
+	__aligned_u64	file_id;
+	__aligned_u64	inode;
+	__u32		dev_major;
+	__u32		dev_minor;
+	__aligned_u64	file_offset;
+	__u32		names;
+	__u32		debug_link_crc;
+	__u32		path_size;
+	__u32		build_id_size;
+	__u32		debug_link_size;
+	__u32		__reserved2;
+	__aligned_u64	path_addr;
+	__aligned_u64	build_id_addr;
+	__aligned_u64	debug_link_addr;
+};
+
+#define CODE_QUERY_SIZE_VER0	200
+
+/* 'f' is that of /proc, where 16 and 17 are PAGEMAP_SCAN and PROCMAP_QUERY. */
+#define CODE_QUERY		_IOWR('f', 18, struct code_query)
 
 #endif /* _UAPI_LINUX_CODECTL_H */
