@@ -40,6 +40,16 @@ struct codectl_registry {
 static atomic64_t codectl_gen = ATOMIC64_INIT(0);
 static struct kmem_cache *codectl_region_cachep __ro_after_init;
 
+/**
+ * codectl_next_id() - a number that nothing else gets
+ *
+ * What registries, registrations and files are told apart by.
+ */
+u64 codectl_next_id(void)
+{
+	return atomic64_inc_return(&codectl_gen);
+}
+
 struct codectl_region *codectl_region_alloc(void)
 {
 	struct codectl_region *region;
@@ -106,7 +116,7 @@ static struct codectl_registry *codectl_registry_alloc(gfp_t gfp)
 	 */
 	mt_init_flags(&reg->tree, MT_FLAGS_USE_RCU | MT_FLAGS_LOCK_EXTERN);
 	refcount_set(&reg->ref, 1);
-	reg->gen = atomic64_inc_return(&codectl_gen);
+	reg->gen = codectl_next_id();
 	INIT_RCU_WORK(&reg->free_work, codectl_registry_free);
 
 	return reg;
@@ -184,7 +194,7 @@ static void codectl_registry_changed(struct mm_struct *mm,
 				     struct codectl_registry *reg)
 {
 	/* Pairs with smp_load_acquire() in codectl_search(). */
-	smp_store_release(&reg->gen, atomic64_inc_return(&codectl_gen));
+	smp_store_release(&reg->gen, codectl_next_id());
 	if (!reg->nr)
 		codectl_registry_drop(mm);
 	/*
@@ -230,7 +240,7 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 
 	MA_STATE(mas, &reg->tree, region->text_start, last);
 
-	region->gen = atomic64_inc_return(&codectl_gen);
+	region->gen = codectl_next_id();
 	ret = mas_store_gfp(&mas, region, GFP_KERNEL_ACCOUNT);
 	if (!ret)
 		reg->nr++;
@@ -426,6 +436,49 @@ bool codectl_valid(struct mm_struct *mm, const struct codectl_lookup *lookup)
 	region = mas_walk(&mas);
 
 	return region && region->gen == lookup->gen;
+}
+
+/* With a reference; -EAGAIN if the registry was replaced meanwhile. */
+static struct codectl_region *codectl_try_next(struct mm_struct *mm,
+					       unsigned long addr)
+{
+	struct codectl_registry *reg;
+	struct codectl_region *region;
+
+	guard(rcu)();
+	reg = rcu_dereference(mm->codectl);
+	if (!reg)
+		return NULL;
+
+	MA_STATE(mas, &reg->tree, addr, addr);
+	region = mas_find(&mas, ULONG_MAX);
+	/* It may be that of another address space by now: codectl_find(). */
+	smp_rmb();
+	if (rcu_access_pointer(mm->codectl) != reg ||
+	    (region && !refcount_inc_not_zero(&region->ref)))
+		return ERR_PTR(-EAGAIN);
+
+	return region;
+}
+
+/**
+ * codectl_get_next() - get the registration at or above an address
+ * @mm: the address space
+ * @addr: the address
+ *
+ * Context: process; may sleep; the address space cannot go away.
+ * Return: the registration that covers @addr, or the first one above it, with a
+ * reference for codectl_region_put(); NULL if there is none.
+ */
+struct codectl_region *codectl_get_next(struct mm_struct *mm,
+					unsigned long addr)
+{
+	struct codectl_region *region;
+
+	while (IS_ERR(region = codectl_try_next(mm, addr)))
+		cond_resched();
+
+	return region;
 }
 
 static int __init codectl_registry_init(void)

@@ -95,6 +95,9 @@ void codectl_claim_free(struct codectl_claim *claim);
 int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 		   unsigned int max);
 int codectl_erase(struct mm_struct *mm, unsigned long start, unsigned long end);
+u64 codectl_next_id(void);
+struct codectl_region *codectl_get_next(struct mm_struct *mm,
+					unsigned long addr);
 bool codectl_find(struct mm_struct *mm, unsigned long ip,
 		  struct codectl_lookup *lookup);
 bool codectl_valid(struct mm_struct *mm, const struct codectl_lookup *lookup);

@@ -2,6 +2,7 @@
 /*
  * What the deferred user unwinder needs to know of x86-64
  */
+#include <linux/buildid.h>
 #include <linux/elf.h>
 #include <linux/init.h>
 #include <linux/mm_types.h>
@@ -52,6 +53,9 @@ static const struct {
 static unsigned long vdso_sframe_start __ro_after_init;
 static unsigned long vdso_sframe_end __ro_after_init;
 
+/* All 0 where the linker has made none. */
+static u8 vdso_build_id[BUILD_ID_SIZE_MAX] __ro_after_init;
+
 static int __init unwind_user_init(void)
 {
 	const struct elf64_hdr *ehdr = vdso64_image.data;
@@ -59,6 +63,9 @@ static int __init unwind_user_init(void)
 	unsigned int i;
 
 	for (i = 0; i < ehdr->e_phnum; i++, phdr++) {
+		if (phdr->p_type == PT_NOTE)
+			build_id_parse_buf(vdso64_image.data + phdr->p_offset,
+					   vdso_build_id, phdr->p_filesz);
 		if (phdr->p_type != PT_GNU_SFRAME)
 			continue;
 		vdso_sframe_start = phdr->p_vaddr;
@@ -105,6 +112,20 @@ bool arch_unwind_user_vdso(unsigned long ip, unsigned long *sframe_start,
 	*sframe_end = vdso + vdso_sframe_end;
 
 	return true;
+}
+
+/**
+ * arch_unwind_user_vdso_build_id() - say which 64-bit vDSO this is
+ * @build_id: where its build-id is stored, BUILD_ID_SIZE_MAX bytes
+ *
+ * Return: the length of the build-id, 0 if there is none.
+ */
+unsigned int arch_unwind_user_vdso_build_id(u8 *build_id)
+{
+	memcpy(build_id, vdso_build_id, sizeof(vdso_build_id));
+
+	return memchr_inv(vdso_build_id, 0, sizeof(vdso_build_id)) ?
+	       sizeof(vdso_build_id) : 0;
 }
 
 /*

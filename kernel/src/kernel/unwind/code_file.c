@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ids of the files that code comes from
+ *
+ * The id of a file lives in an fsnotify mark on its inode, one that does not
+ * hold the inode: an id pins neither inode nor file system, and what comes to lie
+ * at the address, or under the inode number, of a file that is gone has none yet.
+ * The same mark is told when the file is written to or renamed, so that an id
+ * that was explained by a path and a build-id stands for these only.
+ *
+ * The table by id has the marks that are not freed yet: RCU for readers,
+ * code_files_lock for who adds and removes.
+ */
+#include <linux/codectl.h>
+#include <linux/fs.h>
+#include <linux/hashtable.h>
+#include <linux/init.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/unwind_user.h>
+
+#include "code_file.h"
+#include "registry.h"
+
+#define CODE_FILE_EVENTS	(FS_MODIFY | FS_MOVE_SELF)
+
+static struct fsnotify_group *code_file_group __ro_after_init;
+static struct code_file *vdso_file __ro_after_init;
+static DEFINE_HASHTABLE(code_files, 10);
+static DEFINE_SPINLOCK(code_files_lock);
+
+/**
+ * code_path_escape() - make a path fit for lines of text
+ * @to: where it is stored
+ * @size: bytes at @to, at least 8
+ * @path: the path
+ *
+ * Control characters and the backslash become \\ooo; what does not fit is cut,
+ * and ends in "...".
+ */
+void code_path_escape(char *to, size_t size, const char *path)
+{
+	const size_t most = size - sizeof("\\ooo...");
+	size_t len = 0;
+
+	for (; *path; path++) {
+		u8 c = *path;
+
+		if (len > most) {
+			strscpy(to + len, "...", size - len);
+			return;
+		}
+		if (c < ' ' || c == 0x7f || c == '\\')
+			len += scnprintf(to + len, size - len, "\\%03o", c);
+		else
+			to[len++] = c;
+	}
+	to[len] = '\0';
+}
+
+static struct code_file *code_file_alloc(const char *path)
+{
+	size_t size = strlen(path) + 1;
+	struct code_file *cf;
+
+	cf = kzalloc_flex(*cf, path, size, GFP_KERNEL_ACCOUNT);
+	if (!cf)
+		return NULL;
+	memcpy(cf->path, path, size);
+	cf->id = codectl_next_id();
+	fsnotify_init_mark(&cf->mark, code_file_group);
+	scoped_guard(spinlock, &code_files_lock)
+		hash_add_rcu(code_files, &cf->node, cf->id);
+
+	return cf;
+}
+
+/* The last reference is gone. */
+static void code_file_free_mark(struct fsnotify_mark *mark)
+{
+	struct code_file *cf = container_of(mark, struct code_file, mark);
+
+	scoped_guard(spinlock, &code_files_lock)
+		hash_del_rcu(&cf->node);
+	kfree_rcu(cf, rcu);
+}
+
+static int code_file_handle_event(struct fsnotify_mark *mark, u32 mask,
+				  struct inode *inode, struct inode *dir,
+				  const struct qstr *name, u32 cookie)
+{
+	WRITE_ONCE(container_of(mark, struct code_file, mark)->stale, true);
+
+	return 0;
+}
+
+static const struct fsnotify_ops code_file_ops = {
+	.handle_inode_event	= code_file_handle_event,
+	.free_mark		= code_file_free_mark,
+};
+
+static struct code_file *code_file_find(struct inode *inode)
+{
+	struct fsnotify_mark *mark;
+	struct code_file *cf;
+
+	mark = fsnotify_find_inode_mark(inode, code_file_group);
+	if (!mark)
+		return NULL;
+
+	cf = container_of(mark, struct code_file, mark);
+	if (!READ_ONCE(cf->stale))
+		return cf;
+
+	fsnotify_destroy_mark(mark, code_file_group);
+	fsnotify_put_mark(mark);
+
+	return NULL;
+}
+
+/* Does not let a task wait for a file on its way out. */
+static bool code_file_read_build_id(struct file *file, u8 *build_id, u8 *len)
+{
+	u32 size;
+
+	if ((current->flags & PF_EXITING) || fatal_signal_pending(current))
+		return false;
+
+	*len = 0;
+	if (!build_id_parse_file(file, build_id, &size))
+		*len = size;
+
+	return true;
+}
+
+static struct code_file *code_file_create(struct file *file)
+{
+	const struct inode *inode = file_user_inode(file);
+	char *buf __free(kfree) = kmalloc(PATH_MAX + CODE_PATH_MAX, GFP_KERNEL);
+	struct code_file *cf;
+	char *path;
+
+	if (!buf)
+		return NULL;
+	path = d_path(file_user_path(file), buf, PATH_MAX);
+	if (IS_ERR(path))
+		path = "";
+	code_path_escape(buf + PATH_MAX, CODE_PATH_MAX, path);
+
+	cf = code_file_alloc(buf + PATH_MAX);
+	if (!cf)
+		return NULL;
+	cf->ino = inode->i_ino;
+	cf->dev = inode->i_sb->s_dev;
+	cf->mark.mask = CODE_FILE_EVENTS;
+	cf->mark.flags |= FSNOTIFY_MARK_FLAG_NO_IREF;
+	/* Whoever comes next gets another id, and with it a build-id. */
+	if (!code_file_read_build_id(file, cf->build_id, &cf->build_id_len))
+		cf->stale = true;
+
+	return cf;
+}
+
+/*
+ * Was the file written to after its build-id was read, and before the mark could
+ * notice?
+ */
+static void code_file_recheck(struct code_file *cf, struct file *file)
+{
+	u8 build_id[BUILD_ID_SIZE_MAX];
+	u8 len;
+
+	if (!code_file_read_build_id(file, build_id, &len) ||
+	    len != cf->build_id_len || memcmp(build_id, cf->build_id, len))
+		WRITE_ONCE(cf->stale, true);
+}
+
+/**
+ * code_file_get() - the id of a file
+ * @file: the file
+ *
+ * Reads path and build-id, if the file has no id yet.
+ *
+ * Context: process; may sleep, and wait for the file: no lock held.
+ * Return: the file with its id, for code_file_put(), or NULL: no memory, or a
+ * file system that has nothing watched.
+ */
+struct code_file *code_file_get(struct file *file)
+{
+	struct inode *inode = (struct inode *)file_user_inode(file);
+	struct code_file *cf;
+	int ret;
+
+	do {
+		cf = code_file_find(inode);
+		if (cf)
+			return cf;
+
+		cf = code_file_create(file);
+		if (!cf)
+			return NULL;
+
+		ret = fsnotify_add_inode_mark(&cf->mark, inode, 0);
+		if (!ret) {
+			code_file_recheck(cf, file);
+			return cf;
+		}
+		fsnotify_put_mark(&cf->mark);
+	} while (ret == -EEXIST);
+
+	return NULL;
+}
+
+/**
+ * code_file_put() - give a file back
+ * @cf: what code_file_get() or code_file_vdso() returned, or NULL
+ */
+void code_file_put(struct code_file *cf)
+{
+	if (cf)
+		fsnotify_put_mark(&cf->mark);
+}
+
+/**
+ * code_file_by_id() - find the file with this id
+ * @id: the id
+ *
+ * Context: any, under RCU.
+ * Return: the file, valid under RCU, or NULL.
+ */
+struct code_file *code_file_by_id(u64 id)
+{
+	struct code_file *cf;
+
+	hash_for_each_possible_rcu(code_files, cf, node, id) {
+		if (cf->id == id)
+			return cf;
+	}
+
+	return NULL;
+}
+
+/**
+ * code_file_vdso() - the vDSO, which has no file
+ *
+ * Return: what stands for it, for code_file_put(), or NULL.
+ */
+struct code_file *code_file_vdso(void)
+{
+	if (vdso_file)
+		fsnotify_get_mark(&vdso_file->mark);
+
+	return vdso_file;
+}
+
+static int __init code_file_init(void)
+{
+	struct fsnotify_group *group;
+
+	group = fsnotify_alloc_group(&code_file_ops, 0);
+	if (IS_ERR(group))
+		panic("codectl: no memory for file ids\n");
+	code_file_group = group;
+
+	vdso_file = code_file_alloc("[vdso]");
+	if (vdso_file)
+		vdso_file->build_id_len =
+			arch_unwind_user_vdso_build_id(vdso_file->build_id);
+
+	return 0;
+}
+fs_initcall(code_file_init);
