@@ -22,10 +22,13 @@ esac
 	--timeout "$all" --log "$build/results/console-$kernel.log" \
 	--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" \
 	-- env TEST_TIME_SCALE=$scale EXPECT_ALL_FEATURES=1 \
-	sh /run-tests.sh "$each" "$test" > "$result"
+	sh /run-tests.sh "$each" "$test" > "$result" 2> "$result.said"
 status=$?
 if [ $status -ne 0 ]; then
-	printf '# plan guest-%s\n# begin guest-%s\n# end guest-%s %d\n' \
-		"$kernel" "$kernel" "$kernel" $status >> "$result"
+	{
+		printf '# plan guest-%s\n# begin guest-%s\n' "$kernel" "$kernel"
+		head -n 50 "$result.said" | sed 's/^/# /'
+		printf '# end guest-%s %d\n' "$kernel" $status
+	} >> "$result"
 fi
 awk -f "$top/scripts/tap-summary.awk" "$result"

@@ -2,15 +2,37 @@
 #
 # Counts the results in TAP streams: usage awk -f tap-summary.awk FILE...
 #
-# Prints each failing test by name and at last "N passed, N failed". A test that
-# was skipped, was planned and gave no result, or whose program ended badly
-# without naming a failing test, has failed; so has a file without a result.
+# Prints each failing test by name, with what its program said before, and at
+# last "N passed, N failed". A test that was skipped, was planned and gave no
+# result, or whose program ended badly without naming a failing test, has
+# failed; so has a file without a result.
 
-function failure(name)
+function failure(name,	i, first)
 {
 	failed++
 	bad++
-	print "FAILED: " name
+	names[failed] = name
+	first = nr_said > MAX_SAID ? nr_said - MAX_SAID + 1 : 1
+	for (i = first; i <= nr_said; i++)
+		said_before[failed, ++nr_before[failed]] = said[i % MAX_SAID]
+	nr_said = 0
+}
+
+# All names, but of what was said only so much that the end of a run can be
+# read: the last lines of each, evenly.
+function print_failures(	i, j, each)
+{
+	for (i = 1; i <= failed; i++)
+		each += nr_before[i] > 0
+	each = each ? int(MAX_SAID / each) : 0
+	for (i = 1; i <= failed && i <= MAX_NAMES; i++) {
+		print "FAILED: " names[i]
+		j = nr_before[i] > each ? nr_before[i] - each + 1 : 1
+		for (; j <= nr_before[i]; j++)
+			print "    | " said_before[i, j]
+	}
+	if (failed > MAX_NAMES)
+		print "FAILED: " failed - MAX_NAMES " more"
 }
 
 function end_program(why)
@@ -29,7 +51,7 @@ function begin_program(name)
 {
 	program = name
 	planned = -1
-	seen = bad = 0
+	seen = bad = nr_said = 0
 }
 
 function end_file(    name)
@@ -41,6 +63,11 @@ function end_file(    name)
 		delete waiting[name]
 	}
 	delete waiting
+}
+
+BEGIN {
+	MAX_SAID = 50
+	MAX_NAMES = 100
 }
 
 FNR == 1 {
@@ -93,13 +120,18 @@ program == "" { next }
 		failure(program ": " title " (skipped)")
 	else
 		passed++
+	nr_said = 0
+	next
 }
+
+{ said[++nr_said % MAX_SAID] = substr($0, 1, 200) }
 
 END {
 	if (NR > 0)
 		end_file()
 	if (files != ARGC - 1)
 		failure(ARGC - 1 - files " result files were empty")
+	print_failures()
 	printf "%d passed, %d failed\n", passed, failed
 	exit failed > 0 || passed == 0
 }

@@ -62,4 +62,33 @@ expect "the form of kselftest" 0 '1 passed, 0 failed' \
 	< <(lines '# plan x' '# begin x' 'TAP version 13' '1..1' '# Starting 1 tests' '#  RUN           t.a ...' '#            OK  t.a' 'ok 1 t.a' '# Totals: pass:1 fail:0' '# end x 0')
 expect "the form of KUnit" 1 '0 passed, 1 failed' \
 	< <(lines '# plan x' '# begin x' 'KTAP version 1' '1..1' '    KTAP version 1' '    1..2' '    ok 1 case' '    not ok 2 case' 'not ok 1 suite' '# end x 0')
+
+# says NAME LAST-LINES, with the stream on standard input
+says()
+{
+	cat > "$work/stream.tap"
+	awk -f "$here/../tap-summary.awk" "$work/stream.tap" > "$work/said"
+	diff "$work/said" <(echo "$2") | sed 's/^/# /'
+	result "${PIPESTATUS[0]}" "$1"
+}
+
+says "what was said before the failure" \
+'FAILED: x: b
+    | # expected 1
+    | # got 2
+1 passed, 1 failed' \
+	< <(lines '# plan x' '# begin x' '1..2' '# fine' 'ok 1 a' '# expected 1' '# got 2' 'not ok 2 b' '# end x 1')
+says "the last words of a program that crashed" \
+'FAILED: x: 1 results of 2 planned
+    | Segmentation fault
+1 passed, 1 failed' \
+	< <(lines '# plan x' '# begin x' '1..2' 'ok 1 a' 'Segmentation fault' '# end x 139')
+[ "$(for test in $(seq 80); do
+	seq 100
+	echo "not ok $test t"
+done | awk -f "$here/../tap-summary.awk" - | grep -c '|')" = 0 ]
+result $? "nothing of what was said where much failed"
+awk -f "$here/../tap-summary.awk" <(seq 100; echo "not ok 1 t") > "$work/said"
+[ "$(wc -l < "$work/said") $(tail -n 2 "$work/said" | head -n 1)" = '52     | 100' ]
+result $? "only the end of what was said"
 finish
