@@ -6,6 +6,8 @@
 # usage: dump.sh OUTDIR
 #
 # Leaves PROGRAM.dump and PROGRAM.log in OUTDIR for each program.
+#
+# shellcheck disable=SC2034,SC2154
 
 set -eu
 
@@ -17,15 +19,15 @@ mkdir -p "$out"
 job() {
 	name=$1
 	shift
-	"$here/stackdump" -F 1000 ${samples:+-n "$samples"} \
+	"$here/stackdump" -F "$hertz" ${samples:+-n "$samples"} \
 		-o "$out/$name.dump" -- "$@" > "$out/$name.log"
 }
 
 seconds=300
+base_hertz=1000 jit_hertz=1000
 # shellcheck source=/dev/null
 . "$here/jobs.sh"
 
 # stackdump sees one thread: the other one's direction is another run.
-# shellcheck disable=SC2154
 job jit-churn-down "$jit/jit-demo" -d -t 2 -w $seconds \
 	-l "$out/jit-churn-down.codes" "$jit"/programs/*.jd

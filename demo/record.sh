@@ -9,6 +9,8 @@
 # PROGRAM.log, what the program printed, in OUTDIR for each program.  Names of
 # compiled code are known here only, so that what perf makes of such a recording
 # is left there too, as PROGRAM.script.
+#
+# shellcheck disable=SC2034,SC2154
 
 set -eu
 
@@ -21,7 +23,7 @@ mkdir -p "$out"
 job() {
 	name=$1
 	shift
-	perf record -q -e cpu-clock -F "${hertz:-499}" \
+	perf record -q -e cpu-clock -F "$hertz" -m 8M \
 		--call-graph "$callgraph" -o "$out/$name.data" \
 		-- "$@" > "$out/$name.log"
 	case $name-$callgraph in
@@ -31,5 +33,6 @@ job() {
 	esac
 }
 
+base_hertz=499 jit_hertz=1009
 # shellcheck source=/dev/null
 . "$here/jobs.sh"

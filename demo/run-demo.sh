@@ -60,7 +60,7 @@ done
 in_guest()
 {
 	"$here/../selftests/qemu/guest.sh" --images "$images" --append "$1" \
-		--out "$out" --timeout 900 -- sh -ec "$2"
+		--out "$out" --timeout 1800 -- sh -ec "$2"
 }
 
 # The guest's files, where perf and libdwfl on this side look for them.
@@ -227,6 +227,12 @@ draw_flames()
 	[ "$names" -ge 20 ]
 }
 
+fail()
+{
+	echo "FAILED: $1"
+	failed=1
+}
+
 rm -rf "$out"
 mkdir -p "$out" || die "cannot make $out"
 make_symfs
@@ -235,23 +241,23 @@ check_output
 facts > "$out/facts" || exit 1
 
 failed=0
-awk -v programs="$programs" -f "$here/report.awk" "$out/facts" || failed=1
+awk -v programs="$programs" -f "$here/report.awk" "$out/facts" || fail "the samples"
 
 echo "== The plugin's text in the registry, at each load and after dlclose()"
 cat "$out/on/plugin-host.log"
-check_registry || failed=1
+check_registry || fail "what the registry held"
 
 echo
 echo "== The kernel's stacks against libdwfl's unwind of registers and stack dumps"
-check_stacks || failed=1
+check_stacks || fail "the kernel's stacks and libdwfl's"
 
 echo
 echo "== The kernel's frames of compiled code against the marks these left"
-check_marks || failed=1
+check_marks || fail "the frames of compiled code and their marks"
 
 echo
 echo "== Flame graph"
-draw_flames || failed=1
+draw_flames || fail "the flame graph"
 
 echo
 if [ "$failed" = 0 ]; then

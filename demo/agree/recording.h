@@ -16,7 +16,7 @@ struct recording_reader {
 /*
  * Exits if the file is no whole recording of a command that succeeded.  What
  * the readers get stays there.  Return: samples of user mode for which no chain
- * came.  In the kernel there are others: the events of a task are closed before
+ * came, but for as many as records were lost.  In the kernel there are others: the events of a task are closed before
  * the walk at its exit, those enabled by execve() miss the walk before it, and a
  * sample within a walk belongs to a chain that is written by then.
  */
@@ -24,5 +24,8 @@ unsigned long recording_read(const char *path,
 			     const struct recording_reader *reader, void *arg);
 
 _Noreturn void recording_fail(const char *what, const char *why);
+
+/* So many samples are below what a share can tell: taken amid exec or exit. */
+#define RECORDING_FEW	2
 
 #endif /* RECORDING_H */

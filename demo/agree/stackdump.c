@@ -33,7 +33,7 @@
 #define RECORD_CALLCHAIN_DEFERRED	22
 #define CONTEXT_USER_DEFERRED		((uint64_t)-640)
 
-#define DATA_PAGES	8192
+#define DATA_PAGES	16384
 #define STACK_BYTES	(56 * 1024)
 
 /* perf's number of each register, by its DWARF number. */
@@ -100,7 +100,7 @@ static int open_event(pid_t pid, unsigned long hertz)
 		.exclude_callchain_kernel = 1,
 		.mmap			= 1,
 		.watermark		= 1,
-		.wakeup_watermark	= DATA_PAGES * 4096 / 4,
+		.wakeup_watermark	= DATA_PAGES * 4096 / 8,
 		.sample_type		= PERF_SAMPLE_CALLCHAIN |
 					  PERF_SAMPLE_REGS_USER |
 					  PERF_SAMPLE_STACK_USER,
