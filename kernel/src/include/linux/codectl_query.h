@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _LINUX_CODECTL_QUERY_H
+#define _LINUX_CODECTL_QUERY_H
+
+#include <linux/types.h>
+#include <uapi/linux/codectl.h>
+
+struct code_file;
+struct codectl_region;
+struct file;
+struct mm_struct;
+
+/**
+ * struct codectl_origin - what the code of a registration is called, and by whom
+ * @file: the file whose path it is, if the kernel has seen one
+ * @code_file: that file and its id
+ * @path: if not, the path that is claimed, or NULL
+ * @debug_link: and the name in .gnu_debuglink that is claimed, or NULL
+ * @build_id: the build-id, of the file or claimed
+ * @build_id_len: bytes at @build_id, 0 for none
+ */
+struct codectl_origin {
+	struct file		*file;
+	struct code_file	*code_file;
+	const char		*path;
+	const char		*debug_link;
+	const u8		*build_id;
+	u32			build_id_len;
+};
+
+struct codectl_region *codectl_get_next(struct mm_struct *mm,
+					unsigned long addr);
+void codectl_region_put(struct codectl_region *region);
+
+void codectl_fill_query(const struct codectl_region *region,
+			struct code_query *query);
+int codectl_get_origin(struct mm_struct *mm,
+		       const struct codectl_region *region,
+		       struct code_query *query, struct codectl_origin *origin);
+void codectl_put_origin(struct codectl_origin *origin);
+
+#endif /* _LINUX_CODECTL_QUERY_H */
