@@ -2,11 +2,83 @@
 #ifndef _LINUX_CODECTL_H
 #define _LINUX_CODECTL_H
 
+#include <linux/buildid.h>
 #include <linux/compiler.h>
 #include <linux/mm_types.h>
 #include <linux/rcupdate.h>
+#include <uapi/linux/codectl.h>
 
+struct code_file;
+struct codectl_region;
 struct elf64_phdr;
+struct seq_buf;
+struct unwind_stacktrace;
+
+/* Bytes of a path in the trace, escaped and with its NUL. */
+#define CODECTL_PATH_MAX	2048
+
+/**
+ * struct codectl_range - where a run of addresses comes from
+ * @start: first address
+ * @end: end of the addresses
+ * @base: what to take from an address for an offset in what @id stands for
+ * @id: of a file or a registration, or 0
+ * @file: the file, with a reference, or NULL
+ * @region: the registration, with a reference, or NULL
+ */
+struct codectl_range {
+	unsigned long		start;
+	unsigned long		end;
+	u64			base;
+	u64			id;
+	struct code_file	*file;
+	struct codectl_region	*region;
+};
+
+/**
+ * struct codectl_frame - an address of a user stack
+ * @offset: in what @id stands for, or the address itself
+ * @id: of a file or a registration; 0 where nobody knows
+ */
+struct codectl_frame {
+	u64			offset;
+	u64			id;
+};
+
+#define CODECTL_STACK_RANGES	32
+
+/**
+ * struct codectl_stack - the frames of a user stack
+ * @nr_ranges: entries in @ranges
+ * @ranges: where the frames come from; the last one is given up for others
+ *	when there are more
+ * @frames: one for each address of the stack
+ */
+struct codectl_stack {
+	unsigned int		nr_ranges;
+	struct codectl_range	ranges[CODECTL_STACK_RANGES];
+	struct codectl_frame	frames[];
+};
+
+/**
+ * struct codectl_names - what an id stands for
+ * @id: the id
+ * @ino: inode number, as in /proc/PID/maps; 0 without a file
+ * @dev: device of the inode
+ * @names: who says so, CODE_NAMES_*
+ * @build_id_len: bytes in @build_id, 0 for none
+ * @build_id: the build-id
+ * @path: the path, escaped
+ */
+struct codectl_names {
+	u64		id;
+	u64		ino;
+	dev_t		dev;
+	u32		names;
+	u32		build_id_len;
+	u8		build_id[BUILD_ID_SIZE_MAX];
+	char		path[CODECTL_PATH_MAX];
+};
 
 #ifdef CONFIG_CODECTL
 
@@ -16,6 +88,14 @@ void __codectl_munmap(struct mm_struct *mm, unsigned long start,
 void __codectl_mm_exit(struct mm_struct *mm);
 void codectl_exec_elf(const struct elf64_phdr *phdr, unsigned int phnum,
 		      unsigned long bias);
+struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace);
+void codectl_stack_put(struct codectl_stack *stack);
+void codectl_range_names(const struct codectl_range *range,
+			 struct codectl_names *names);
+int codectl_id_print(struct seq_buf *sb, u64 id);
+void codectl_for_each_file(void (*func)(const struct codectl_names *names,
+					void *data), void *data);
+int codectl_replay(void);
 
 /* fork() copies the whole mm_struct: the pointer is the parent's until here. */
 static inline void codectl_mm_init(struct mm_struct *mm)
@@ -66,6 +146,14 @@ static inline void codectl_dup_mmap(struct mm_struct *mm,
 static inline void codectl_munmap(struct mm_struct *mm, unsigned long start,
 				  unsigned long end) {}
 static inline void codectl_mm_exit(struct mm_struct *mm) {}
+
+static inline struct codectl_stack *
+codectl_stack_get(const struct unwind_stacktrace *trace)
+{
+	return NULL;
+}
+
+static inline void codectl_stack_put(struct codectl_stack *stack) {}
 
 #endif /* CONFIG_CODECTL */
 

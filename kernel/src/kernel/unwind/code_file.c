@@ -138,7 +138,7 @@ static bool code_file_read_build_id(struct file *file, u8 *build_id, u8 *len)
 static struct code_file *code_file_create(struct file *file)
 {
 	const struct inode *inode = file_user_inode(file);
-	char *buf __free(kfree) = kmalloc(PATH_MAX + CODE_PATH_MAX, GFP_KERNEL);
+	char *buf __free(kfree) = kmalloc(PATH_MAX + CODECTL_PATH_MAX, GFP_KERNEL);
 	struct code_file *cf;
 	char *path;
 
@@ -147,7 +147,7 @@ static struct code_file *code_file_create(struct file *file)
 	path = d_path(file_user_path(file), buf, PATH_MAX);
 	if (IS_ERR(path))
 		path = "";
-	code_path_escape(buf + PATH_MAX, CODE_PATH_MAX, path);
+	code_path_escape(buf + PATH_MAX, CODECTL_PATH_MAX, path);
 
 	cf = code_file_alloc(buf + PATH_MAX);
 	if (!cf)
@@ -240,6 +240,48 @@ struct code_file *code_file_by_id(u64 id)
 	}
 
 	return NULL;
+}
+
+/**
+ * code_file_names() - what the id of a file stands for
+ * @cf: the file
+ * @names: where it is stored
+ *
+ * Context: any.
+ */
+void code_file_names(const struct code_file *cf, struct codectl_names *names)
+{
+	names->id = cf->id;
+	names->dev = cf->dev;
+	names->ino = cf->ino;
+	names->names = CODE_NAMES_VERIFIED;
+	names->build_id_len = cf->build_id_len;
+	memcpy(names->build_id, cf->build_id, cf->build_id_len);
+	strscpy(names->path, cf->path);
+}
+
+/**
+ * codectl_for_each_file() - go through the files that have an id
+ * @func: what to call for each, which must not sleep
+ * @data: what to pass to it
+ *
+ * Context: process; may sleep.  Without memory there are none.
+ */
+void codectl_for_each_file(void (*func)(const struct codectl_names *names,
+					void *data), void *data)
+{
+	struct codectl_names *names __free(kfree) = kzalloc_obj(*names);
+	const struct code_file *cf;
+	unsigned int bucket;
+
+	if (!names)
+		return;
+
+	guard(rcu)();
+	hash_for_each_rcu(code_files, bucket, cf, node) {
+		code_file_names(cf, names);
+		func(names, data);
+	}
 }
 
 /**

@@ -3,12 +3,10 @@
 #define _UNWIND_CODE_FILE_H
 
 #include <linux/buildid.h>
+#include <linux/codectl.h>
 #include <linux/fsnotify_backend.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
-
-/* Bytes of a path in the trace, escaped and with its NUL. */
-#define CODE_PATH_MAX	2048
 
 /**
  * struct code_file - a file that code comes from, and its id
@@ -44,6 +42,7 @@ struct code_file *code_file_get(struct file *file);
 void code_file_put(struct code_file *cf);
 struct code_file *code_file_by_id(u64 id);
 struct code_file *code_file_vdso(void);
+void code_file_names(const struct code_file *cf, struct codectl_names *names);
 void code_path_escape(char *to, size_t size, const char *path);
 
 #endif /* _UNWIND_CODE_FILE_H */

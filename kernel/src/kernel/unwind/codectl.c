@@ -16,6 +16,7 @@
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
 
+#include "events.h"
 #include "registry.h"
 #include "table.h"
 
@@ -178,7 +179,7 @@ static bool codectl_has_file(struct mm_struct *mm, unsigned long start,
 }
 
 /*
- * Takes @region, on failure too.  A claim is kept only where nobody can check
+ * Takes the reference to @region, on failure too.  A claim is kept only where nobody can check
  * it: where there is a file, its own path and build-id are reported.
  */
 static int codectl_register(struct mm_struct *mm, struct codectl_region *region)
@@ -203,8 +204,9 @@ static int codectl_register(struct mm_struct *mm, struct codectl_region *region)
 		ret = codectl_insert(mm, region, READ_ONCE(codectl_max_regions));
 	mmap_write_unlock(mm);
 
-	if (ret)
-		codectl_region_put(region);
+	if (!ret)
+		codectl_trace_register(mm, task_tgid_nr(current), region);
+	codectl_region_put(region);
 
 	return ret;
 }

@@ -24,10 +24,13 @@
 #include <linux/codectl.h>
 #include <linux/maple_tree.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "registry.h"
+
+#include <trace/events/codectl.h>
 
 struct codectl_registry {
 	refcount_t		ref;
@@ -208,7 +211,7 @@ static void codectl_registry_changed(struct mm_struct *mm,
 /**
  * codectl_insert() - add a registration to an address space
  * @mm: the address space
- * @region: the registration; on success its reference belongs to the registry
+ * @region: the registration; on success the registry has a reference of its own
  * @max: how many registrations the address space may have
  *
  * Context: holds the mmap lock of @mm for writing; may sleep.
@@ -242,8 +245,10 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 
 	region->gen = codectl_next_id();
 	ret = mas_store_gfp(&mas, region, GFP_KERNEL_ACCOUNT);
-	if (!ret)
+	if (!ret) {
+		refcount_inc(&region->ref);
 		reg->nr++;
+	}
 	codectl_registry_changed(mm, reg);
 
 	return ret;
@@ -251,7 +256,8 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 
 static int codectl_erase_region(struct mm_struct *mm,
 				struct codectl_registry *reg,
-				struct codectl_region *region, gfp_t gfp)
+				struct codectl_region *region, gfp_t gfp,
+				enum codectl_unregister_reason reason)
 {
 	MA_STATE(mas, &reg->tree, region->text_start, region->text_end - 1);
 	int ret;
@@ -262,6 +268,7 @@ static int codectl_erase_region(struct mm_struct *mm,
 
 	reg->nr--;
 	codectl_registry_changed(mm, reg);
+	trace_code_unregister(task_tgid_nr(current), region, reason);
 	codectl_region_put(region);
 
 	return 0;
@@ -300,7 +307,8 @@ int codectl_erase(struct mm_struct *mm, unsigned long start, unsigned long end)
 	if (!reg)
 		return -ENOMEM;
 
-	return codectl_erase_region(mm, reg, region, GFP_KERNEL_ACCOUNT);
+	return codectl_erase_region(mm, reg, region, GFP_KERNEL_ACCOUNT,
+				    CODECTL_UNREGISTER_CALL);
 }
 
 /*
@@ -317,7 +325,8 @@ void __codectl_munmap(struct mm_struct *mm, unsigned long start,
 
 	while (reg && (region = codectl_first(reg, start, end))) {
 		reg = codectl_registry_own(mm, gfp);
-		if (!reg || codectl_erase_region(mm, reg, region, gfp)) {
+		if (!reg || codectl_erase_region(mm, reg, region, gfp,
+						 CODECTL_UNREGISTER_UNMAPPED)) {
 			codectl_registry_drop(mm);
 			return;
 		}
@@ -331,9 +340,34 @@ void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg)
 	rcu_assign_pointer(mm->codectl, reg);
 }
 
+/*
+ * Of the process that the address space was the last one's, or 0: any other
+ * that has used it for a moment may be the last.
+ */
+static void codectl_trace_exit(struct codectl_registry *reg)
+{
+	MA_STATE(mas, &reg->tree, 0, 0);
+	struct codectl_region *region;
+	unsigned int reason;
+	pid_t pid = 0;
+
+	if (!trace_code_unregister_enabled())
+		return;
+
+	reason = current->in_execve ? CODECTL_UNREGISTER_EXEC :
+				      CODECTL_UNREGISTER_EXIT;
+	if (current->in_execve || (current->flags & PF_EXITING))
+		pid = task_tgid_nr(current);
+
+	guard(rcu)();
+	mas_for_each(&mas, region, ULONG_MAX)
+		trace_code_unregister(pid, region, reason);
+}
+
 /* Nobody can look up in @mm any more, but others may share its registry. */
 void __codectl_mm_exit(struct mm_struct *mm)
 {
+	codectl_trace_exit(rcu_dereference_protected(mm->codectl, true));
 	codectl_registry_drop(mm);
 }
 

@@ -50,8 +50,9 @@ static struct unwind_loc codectl_jit_fp(const struct code_jit_unwind_fre *fre)
 }
 
 /*
- * The rule for an address in compiled code.  -ENODATA where there is none:
- * such code has no frame pointer to fall back to.
+ * The rule for an address in compiled code.  -ENODATA where there is none, and
+ * -EOPNOTSUPP where a row says so: such code has no frame pointer to fall back
+ * to.
  */
 static int codectl_jit_rule(const struct jit_unwind *jit,
 			    unsigned long text_start, unsigned long ip,
@@ -66,7 +67,7 @@ static int codectl_jit_rule(const struct jit_unwind *jit,
 		return ret;
 	/* No architecture here leaves the return address in a register. */
 	if (fre.info & (CODE_FRE_UNKNOWN | CODE_FRE_RA_REG))
-		return -EINVAL;
+		return -EOPNOTSUPP;
 
 	base = fre.info & CODE_FRE_BASE_SP ? UNWIND_USER_REG_SP :
 					     UNWIND_USER_REG_FP;
@@ -233,9 +234,28 @@ static int unwind_user_apply(struct unwind_user_state *state,
 	return 0;
 }
 
+/* What a table that was searched in vain says of the walk. */
+static enum unwind_user_stop codectl_rule_stop(int err)
+{
+	switch (err) {
+	case -ENODATA:
+	case -EOPNOTSUPP:
+		return UNWIND_USER_STOP_NO_RULE;
+	case -EFAULT:
+		return UNWIND_USER_STOP_FAULT;
+	case -EAGAIN:
+	case -ESTALE:
+		return UNWIND_USER_STOP_CHANGED;
+	case -EINTR:
+		return UNWIND_USER_STOP_KILLED;
+	default:
+		return UNWIND_USER_STOP_BAD_TABLE;
+	}
+}
+
 /**
  * unwind_user_next_table() - go to the caller by a table
- * @state: the walk; unchanged unless 0 is returned
+ * @state: the walk; unchanged unless 0 is returned, but for @state->stop
  *
  * Context: may fault, unless page faults are disabled.
  * Return: 0, 1 if the frame is the outermost one, -ENOENT if no table covers
@@ -251,13 +271,22 @@ int unwind_user_next_table(struct unwind_user_state *state)
 		return -ENOENT;
 
 	ret = unwind_user_find_rule(state, &rule);
-	if (ret)
+	if (ret) {
+		if (ret != -ENOENT)
+			state->stop = codectl_rule_stop(ret);
 		return ret;
+	}
 
-	if (rule.flags & UNWIND_RULE_OUTERMOST)
+	if (rule.flags & UNWIND_RULE_OUTERMOST) {
+		state->stop = UNWIND_USER_STOP_COMPLETE;
 		return 1;
-	if (rule.flags & UNWIND_RULE_SIGNAL)
-		return arch_unwind_user_sigframe(state);
+	}
 
-	return unwind_user_apply(state, &rule);
+	ret = rule.flags & UNWIND_RULE_SIGNAL ?
+	      arch_unwind_user_sigframe(state) : unwind_user_apply(state, &rule);
+	if (ret)
+		state->stop = ret == -EFAULT ? UNWIND_USER_STOP_FAULT :
+					       UNWIND_USER_STOP_BAD_FRAME;
+
+	return ret;
 }

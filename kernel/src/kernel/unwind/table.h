@@ -11,6 +11,7 @@ struct unwind_user_state;
 
 bool codectl_enabled(void);
 int unwind_user_next_table(struct unwind_user_state *state);
+void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr);
 
 #else /* !CONFIG_CODECTL */
 
@@ -18,6 +19,9 @@ static inline int unwind_user_next_table(struct unwind_user_state *state)
 {
 	return -ENOENT;
 }
+
+static inline void codectl_trace_stop(const struct unwind_user_state *state,
+				      unsigned int nr) {}
 
 #endif /* CONFIG_CODECTL */
 

@@ -48,8 +48,7 @@ static int insert_max(struct mm_struct *mm, unsigned long start,
 	mmap_write_lock(mm);
 	ret = codectl_insert(mm, region, max);
 	mmap_write_unlock(mm);
-	if (ret)
-		codectl_region_put(region);
+	codectl_region_put(region);
 
 	return ret;
 }

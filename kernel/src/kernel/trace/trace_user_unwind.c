@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * User stacks in the trace, taken when the task returns to user space
+ *
+ * Each event of an instance with the option userstacktrace_delay is followed by a
+ * record with the cookie of the stack, and the stack comes later, once for all
+ * events of the same entry to the kernel. Its frames are offsets in files that
+ * have ids, and what an id stands for is said in a record of its own, before the
+ * first stack of the instance that has it.
+ */
+#include <linux/codectl.h>
+#include <linux/fs.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/trace_events.h>
+#include <linux/tracefs.h>
+#include <linux/uaccess.h>
+#include <linux/unwind_deferred.h>
+
+#include "trace.h"
+#include "trace_output.h"
+
+/* What fits into the text of a record, which is two pages at most. */
+#define FRAMES_PER_RECORD	64
+
+/* A power of two */
+#define NR_KNOWN_IDS		1024
+
+/**
+ * struct trace_user_unwind - the stacks of an instance
+ * @tr: the instance
+ * @work: what asks for stacks
+ * @known: ids that have been explained, by their low bits: one that has had to
+ *	make room is explained again
+ */
+struct trace_user_unwind {
+	struct trace_array	*tr;
+	struct unwind_work	work;
+	u64			known[NR_KNOWN_IDS];
+};
+
+static u64 *known_slot(struct trace_user_unwind *unwind, u64 id)
+{
+	return &unwind->known[id % NR_KNOWN_IDS];
+}
+
+/**
+ * __trace_user_unwind_event() - ask for the user stack of an event
+ * @tr: the instance
+ * @buffer: where the event was written
+ * @type: its type
+ * @trace_ctx: its context
+ *
+ * Context: any; preemption is disabled since the event was written, so that
+ * nothing but what interrupts write comes between the two records.
+ */
+void __trace_user_unwind_event(struct trace_array *tr,
+			       struct trace_buffer *buffer, unsigned int type,
+			       unsigned int trace_ctx)
+{
+	struct trace_user_unwind *unwind;
+	struct user_unwind_entry *entry;
+	struct ring_buffer_event *event;
+	u64 cookie;
+
+	/* Where RCU does not watch, it does not keep @unwind either. */
+	if (!rcu_is_watching())
+		return;
+	unwind = rcu_dereference_sched(tr->user_unwind);
+	if (!unwind || unwind_deferred_request(&unwind->work, &cookie) < 0)
+		return;
+
+	event = __trace_buffer_lock_reserve(buffer, TRACE_USER_UNWIND,
+					    sizeof(*entry), trace_ctx);
+	if (!event)
+		return;
+	entry = ring_buffer_event_data(event);
+	entry->cookie = cookie;
+	entry->event = type;
+	__buffer_unlock_commit(buffer, event);
+}
+
+/* Returns whether there was room for it. */
+static bool write_names(struct trace_array *tr,
+			const struct codectl_names *names)
+{
+	struct trace_buffer *buffer = tr->array_buffer.buffer;
+	size_t len = strlen(names->path) + 1;
+	struct ring_buffer_event *event;
+	struct file_map_entry *entry;
+
+	guard(preempt_notrace)();
+	event = __trace_buffer_lock_reserve(buffer, TRACE_FILE_MAP,
+					    struct_size(entry, path, len),
+					    tracing_gen_ctx());
+	if (!event)
+		return false;
+
+	entry = ring_buffer_event_data(event);
+	entry->id = names->id;
+	entry->inode = names->ino;
+	entry->dev_major = MAJOR(names->dev);
+	entry->dev_minor = MINOR(names->dev);
+	entry->names = names->names;
+	entry->build_id_len = names->build_id_len;
+	memcpy(entry->build_id, names->build_id, sizeof(entry->build_id));
+	memcpy(entry->path, names->path, len);
+	__buffer_unlock_commit(buffer, event);
+
+	return true;
+}
+
+/* What the instance does not know yet.  Two tasks may both tell it. */
+static void explain_ids(struct trace_user_unwind *unwind,
+			const struct codectl_stack *codes)
+{
+	struct codectl_names *names __free(kfree) = NULL;
+	const struct codectl_range *range;
+	unsigned int i;
+
+	for (i = 0; i < codes->nr_ranges; i++) {
+		range = &codes->ranges[i];
+		if (!range->id ||
+		    READ_ONCE(*known_slot(unwind, range->id)) == range->id)
+			continue;
+
+		if (!names)
+			names = kmalloc_obj(*names);
+		if (!names)
+			return;
+		codectl_range_names(range, names);
+		if (write_names(unwind->tr, names))
+			WRITE_ONCE(*known_slot(unwind, range->id), range->id);
+	}
+}
+
+/* Returns how many frames were written. */
+static unsigned int write_frames(struct trace_array *tr,
+				 const struct unwind_stacktrace *trace,
+				 unsigned int first, u64 cookie)
+{
+	struct trace_buffer *buffer = tr->array_buffer.buffer;
+	struct user_unwind_stack_entry *entry;
+	struct ring_buffer_event *event;
+	unsigned int count = 0;
+
+	if (trace->codes)
+		count = min(trace->nr - first, FRAMES_PER_RECORD);
+
+	guard(preempt_notrace)();
+	event = __trace_buffer_lock_reserve(buffer, TRACE_USER_UNWIND_STACK,
+					    struct_size(entry, frames,
+							2 * count),
+					    tracing_gen_ctx());
+	if (!event)
+		return 0;
+
+	entry = ring_buffer_event_data(event);
+	entry->cookie = cookie;
+	entry->nr = trace->nr;
+	entry->first = first;
+	entry->stop = trace->codes ? trace->stop : UNWIND_USER_STOP_NO_MEMORY;
+	entry->count = count;
+	if (count)
+		memcpy(entry->frames, &trace->codes->frames[first],
+		       count * sizeof(trace->codes->frames[0]));
+	__buffer_unlock_commit(buffer, event);
+
+	return count;
+}
+
+/* The rest of a stack that there is no room for is left out. */
+static void write_stack(struct unwind_work *work,
+			struct unwind_stacktrace *trace, u64 cookie)
+{
+	struct trace_user_unwind *unwind =
+		container_of(work, struct trace_user_unwind, work);
+	unsigned int first = 0, count;
+
+	if (trace->codes)
+		explain_ids(unwind, trace->codes);
+
+	do {
+		count = write_frames(unwind->tr, trace, first, cookie);
+		first += count;
+	} while (count && first < trace->nr);
+}
+
+/**
+ * trace_user_unwind_start() - begin to ask for user stacks
+ * @tr: the instance, which does not do so yet
+ *
+ * Return: 0, -ENOMEM, or -EBUSY where too many do.
+ */
+int trace_user_unwind_start(struct trace_array *tr)
+{
+	struct trace_user_unwind *unwind;
+	int ret;
+
+	unwind = kzalloc_obj(*unwind);
+	if (!unwind)
+		return -ENOMEM;
+	unwind->tr = tr;
+
+	ret = unwind_deferred_init(&unwind->work, write_stack);
+	if (ret) {
+		kfree(unwind);
+		return ret;
+	}
+	unwind_deferred_want_codes(&unwind->work);
+	rcu_assign_pointer(tr->user_unwind, unwind);
+
+	return 0;
+}
+
+/**
+ * trace_user_unwind_stop() - stop asking for user stacks
+ * @tr: the instance
+ *
+ * Those that were asked for and are not there yet do not come any more.
+ */
+void trace_user_unwind_stop(struct trace_array *tr)
+{
+	struct trace_user_unwind *unwind =
+		rcu_replace_pointer(tr->user_unwind, NULL, true);
+
+	/* Whoever asks does so with preemption disabled. */
+	synchronize_rcu();
+	unwind_deferred_cancel(&unwind->work);
+	kfree(unwind);
+}
+
+/**
+ * trace_user_unwind_reset() - explain ids again, as the trace was emptied
+ * @tr: the instance
+ */
+void trace_user_unwind_reset(struct trace_array *tr)
+{
+	struct trace_user_unwind *unwind;
+	unsigned int i;
+
+	guard(preempt_notrace)();
+	unwind = rcu_dereference_sched(tr->user_unwind);
+	for (i = 0; unwind && i < NR_KNOWN_IDS; i++)
+		WRITE_ONCE(unwind->known[i], 0);
+}
+
+static void replay_names(const struct codectl_names *names, void *data)
+{
+	write_names(data, names);
+}
+
+static ssize_t code_replay_write(struct file *file, const char __user *ubuf,
+				 size_t cnt, loff_t *ppos)
+{
+	struct trace_array *tr;
+	bool yes;
+	int ret;
+
+	ret = kstrtobool_from_user(ubuf, cnt, &yes);
+	if (ret)
+		return ret;
+	if (!yes)
+		return -EINVAL;
+
+	ret = codectl_replay();
+	if (ret)
+		return ret;
+
+	scoped_guard(mutex, &trace_types_lock) {
+		list_for_each_entry(tr, &ftrace_trace_arrays, list) {
+			if (tr->trace_flags & TRACE_ITER(USERSTACKTRACE_DELAY))
+				codectl_for_each_file(replay_names, tr);
+			trace_user_unwind_reset(tr);
+		}
+	}
+
+	return cnt;
+}
+
+static const struct file_operations code_replay_fops = {
+	.open	= tracing_open_generic,
+	.write	= code_replay_write,
+	.llseek	= noop_llseek,
+};
+
+static enum print_line_t print_user_unwind(struct trace_iterator *iter,
+					   int flags, struct trace_event *event)
+{
+	struct trace_seq *s = &iter->seq;
+	struct user_unwind_entry *field;
+
+	trace_assign_type(field, iter->ent);
+	trace_seq_printf(s, "<user unwind> cookie=%llx event=%u\n",
+			 field->cookie, field->event);
+
+	return trace_handle_return(s);
+}
+
+static const char *stop_name(unsigned int stop)
+{
+	static const struct trace_print_flags names[] = {
+		UNWIND_USER_STOP_NAMES
+	};
+
+	return stop < ARRAY_SIZE(names) ? names[stop].name : "unknown";
+}
+
+/* A path if there is room for it, and for the ids of the frames after it. */
+static void print_id(struct trace_array *tr, struct trace_seq *s, u64 id,
+		     unsigned int room)
+{
+	unsigned int len = s->seq.len;
+
+	if (tr->trace_flags & TRACE_ITER(SYM_USEROBJ) &&
+	    !codectl_id_print(&s->seq, id)) {
+		if (!seq_buf_has_overflowed(&s->seq) &&
+		    seq_buf_buffer_left(&s->seq) > room)
+			return;
+		s->seq.len = len;
+	}
+	trace_seq_printf(s, "0x%llx", id);
+}
+
+static enum print_line_t print_user_unwind_stack(struct trace_iterator *iter,
+						 int flags,
+						 struct trace_event *event)
+{
+	const unsigned int line = sizeof(" =>  <0123456789abcdef> : "
+					 "0x0123456789abcdef\n");
+	struct user_unwind_stack_entry *field;
+	struct trace_seq *s = &iter->seq;
+	unsigned int i, count;
+
+	trace_assign_type(field, iter->ent);
+	count = min(field->count, FRAMES_PER_RECORD);
+
+	trace_seq_printf(s, "<user stack unwind>\ncookie=%llx", field->cookie);
+	if (field->first || field->count < field->nr)
+		trace_seq_printf(s, " first=%u frames=%u", field->first,
+				 field->nr);
+	if (field->stop)
+		trace_seq_printf(s, " stop=%s", stop_name(field->stop));
+	trace_seq_putc(s, '\n');
+
+	for (i = 0; i < count; i++) {
+		trace_seq_printf(s, " =>  <%016llx> : ", field->frames[2 * i]);
+		print_id(iter->tr, s, field->frames[2 * i + 1],
+			 (count - i) * line);
+		trace_seq_putc(s, '\n');
+	}
+
+	return trace_handle_return(s);
+}
+
+static enum print_line_t print_file_map(struct trace_iterator *iter, int flags,
+					struct trace_event *event)
+{
+	static const char * const names[] = { "none", "verified", "claimed" };
+	struct trace_seq *s = &iter->seq;
+	struct file_map_entry *field;
+
+	trace_assign_type(field, iter->ent);
+	trace_seq_printf(s, "file_map: id=0x%llx dev=%02x:%02x inode=%llu names=%s build_id=%*phN path=%s\n",
+			 field->id, field->dev_major, field->dev_minor,
+			 field->inode,
+			 field->names < ARRAY_SIZE(names) ?
+			 names[field->names] : "unknown",
+			 min(field->build_id_len, BUILD_ID_SIZE_MAX),
+			 field->build_id, field->path);
+
+	return trace_handle_return(s);
+}
+
+static struct trace_event_functions user_unwind_funcs = {
+	.trace	= print_user_unwind,
+};
+
+static struct trace_event_functions user_unwind_stack_funcs = {
+	.trace	= print_user_unwind_stack,
+};
+
+static struct trace_event_functions file_map_funcs = {
+	.trace	= print_file_map,
+};
+
+static struct trace_event user_unwind_events[] = {
+	{ .type = TRACE_USER_UNWIND, .funcs = &user_unwind_funcs },
+	{ .type = TRACE_USER_UNWIND_STACK, .funcs = &user_unwind_stack_funcs },
+	{ .type = TRACE_FILE_MAP, .funcs = &file_map_funcs },
+};
+
+static int __init trace_user_unwind_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(user_unwind_events); i++) {
+		if (!register_trace_event(&user_unwind_events[i]))
+			pr_warn("no room for the event of user stacks\n");
+	}
+
+	return 0;
+}
+early_initcall(trace_user_unwind_init);
+
+static int __init code_replay_init(void)
+{
+	if (!tracing_init_dentry())
+		trace_create_file("code_replay", TRACE_MODE_WRITE, NULL, NULL,
+				  &code_replay_fops);
+
+	return 0;
+}
+fs_initcall(code_replay_init);

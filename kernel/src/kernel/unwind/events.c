@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Trace events of the registry and of the walk
+ */
+#include <linux/codectl.h>
+#include <linux/mm.h>
+#include <linux/oom.h>
+#include <linux/pid.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/unwind_user_types.h>
+
+#include "events.h"
+#include "frames.h"
+#include "registry.h"
+#include "table.h"
+
+#define CREATE_TRACE_POINTS
+#include <trace/events/codectl.h>
+
+/**
+ * codectl_trace_register() - tell the trace of a registration
+ * @mm: the address space that it is in
+ * @pid: the process
+ * @region: the registration, which may be gone from there by now
+ *
+ * Context: process; may sleep, and wait for the file, if the event is enabled.
+ */
+void codectl_trace_register(struct mm_struct *mm, pid_t pid,
+			    const struct codectl_region *region)
+{
+	struct codectl_names *names __free(kfree) = NULL;
+
+	if (!trace_code_register_enabled())
+		return;
+
+	names = kmalloc_obj(*names, GFP_KERNEL);
+	if (!names)
+		return;
+
+	codectl_describe(mm, region, names);
+	trace_code_register(pid, region, names);
+}
+
+/* How a walk ended that has not come to the outermost frame. */
+void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr)
+{
+	if (state->stop != UNWIND_USER_STOP_COMPLETE)
+		trace_unwind_stop(state->ip, state->sp, nr, state->stop);
+}
+
+static int codectl_replay_mm(struct mm_struct *mm, pid_t pid)
+{
+	struct codectl_region *region;
+	unsigned long addr = 0;
+
+	while ((region = codectl_get_next(mm, addr))) {
+		codectl_trace_register(mm, pid, region);
+		addr = region->text_end;
+		codectl_region_put(region);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+
+	return 0;
+}
+
+/* The process with the lowest id from @nr on, and its id. */
+static struct task_struct *codectl_next_process(pid_t *nr)
+{
+	struct task_struct *task;
+	struct pid *pid;
+
+	guard(rcu)();
+	while ((pid = find_ge_pid(*nr, &init_pid_ns))) {
+		*nr = pid_nr(pid);
+		task = pid_task(pid, PIDTYPE_TGID);
+		if (task)
+			return get_task_struct(task);
+		(*nr)++;
+	}
+
+	return NULL;
+}
+
+/* Of any thread: the first one may have exited. */
+static struct mm_struct *codectl_process_mm(struct task_struct *task)
+{
+	struct task_struct *thread = find_lock_task_mm(task);
+	struct mm_struct *mm;
+
+	if (!thread)
+		return NULL;
+
+	mm = thread->mm;
+	mmget(mm);
+	task_unlock(thread);
+
+	return mm;
+}
+
+/**
+ * codectl_replay() - tell the trace of everything that is registered now
+ *
+ * Context: process; may sleep, and wait for files.
+ * Return: 0, or -EINTR if the task was killed.
+ */
+int codectl_replay(void)
+{
+	struct task_struct *task;
+	struct mm_struct *mm;
+	int ret = 0;
+	pid_t nr;
+
+	for (nr = 1; !ret && (task = codectl_next_process(&nr)); nr++) {
+		mm = codectl_process_mm(task);
+		put_task_struct(task);
+		if (!mm)
+			continue;
+		ret = codectl_replay_mm(mm, nr);
+		mmput(mm);
+	}
+
+	return ret;
+}

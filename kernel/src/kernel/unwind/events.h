@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _UNWIND_EVENTS_H
+#define _UNWIND_EVENTS_H
+
+#include <linux/types.h>
+
+struct codectl_region;
+struct mm_struct;
+
+void codectl_trace_register(struct mm_struct *mm, pid_t pid,
+			    const struct codectl_region *region);
+
+#endif /* _UNWIND_EVENTS_H */

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the addresses of a user stack stand for: an offset in something that has
+ * an id
+ *
+ * In a file that is the offset in the file, whether it is registered or not.
+ * Compiled code has no offset that its names are known by: there it is the
+ * address, with the id of the registration.
+ */
+#include <linux/codectl.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/mmap_lock.h>
+#include <linux/sched.h>
+#include <linux/seq_buf.h>
+#include <linux/slab.h>
+#include <linux/unwind_user.h>
+
+#include "code_file.h"
+#include "frames.h"
+#include "query.h"
+#include "registry.h"
+
+/* What is mapped; under the lock of the mapping. */
+static struct file *codectl_vma_get_file(const struct vm_area_struct *vma,
+					 struct codectl_range *range)
+{
+	range->start = vma->vm_start;
+	range->end = vma->vm_end;
+	range->base = vma->vm_start - ((u64)vma->vm_pgoff << PAGE_SHIFT);
+
+	return vma->vm_file ? get_file(vma->vm_file) : NULL;
+}
+
+/**
+ * codectl_vma_file() - get the file behind an address
+ * @mm: the address space
+ * @addr: the address
+ * @range: where the extent of the mapping is stored, and what to take from an
+ *	address for an offset in the file; empty where nothing is mapped
+ *
+ * Context: process; may sleep.
+ * Return: the file, for fput(), or NULL.
+ */
+struct file *codectl_vma_file(struct mm_struct *mm, unsigned long addr,
+			      struct codectl_range *range)
+{
+	struct vm_area_struct *vma;
+	struct file *file = NULL;
+
+	*range = (struct codectl_range) {};
+	vma = lock_vma_under_rcu(mm, addr);
+	if (vma) {
+		file = codectl_vma_get_file(vma, range);
+		vma_end_read(vma);
+		return file;
+	}
+
+	if (mmap_read_lock_killable(mm))
+		return NULL;
+	vma = vma_lookup(mm, addr);
+	if (vma)
+		file = codectl_vma_get_file(vma, range);
+	mmap_read_unlock(mm);
+
+	return file;
+}
+
+/* Keeps what is in both. */
+static void codectl_range_clip(struct codectl_range *range, unsigned long start,
+			       unsigned long end)
+{
+	range->start = max(range->start, start);
+	range->end = min(range->end, end);
+}
+
+static void codectl_range_use_file(struct codectl_range *range,
+				   struct file *file)
+{
+	range->file = code_file_get(file);
+	if (range->file)
+		range->id = range->file->id;
+	else
+		range->base = 0;
+	fput(file);
+}
+
+/*
+ * Compiled code, or an object whose text no file can be seen behind: then the
+ * file behind the rest of it says what it is, or else the registrant.
+ */
+static void codectl_range_use_region(struct codectl_range *range,
+				     struct codectl_region *region)
+{
+	struct file *file = NULL;
+	loff_t offset;
+	bool text;
+
+	range->base = 0;
+	if (!region->tables.is_jit) {
+		range->base = region->elf_start;
+		file = codectl_region_file(current->mm, region, &offset, &text);
+	}
+	if (file) {
+		range->base -= offset;
+		codectl_range_use_file(range, file);
+		return;
+	}
+
+	range->region = region;
+	range->id = region->gen;
+}
+
+static void codectl_range_use_vdso(struct codectl_range *range,
+				   unsigned long addr)
+{
+	unsigned long start, end;
+
+	range->base = 0;
+	if (!arch_unwind_user_vdso(addr, &start, &end))
+		return;
+
+	range->file = code_file_vdso();
+	if (range->file) {
+		range->base = range->start;
+		range->id = range->file->id;
+	}
+}
+
+/* Takes @region, which covers @addr or is the next one above it, or NULL. */
+static void codectl_range_fill(struct codectl_range *range, unsigned long addr,
+			       struct codectl_region *region)
+{
+	bool covered = region && region->text_start <= addr;
+	struct file *file;
+
+	file = codectl_vma_file(current->mm, addr, range);
+	if (file && !(covered && region->tables.is_jit)) {
+		codectl_range_use_file(range, file);
+	} else {
+		if (file)
+			fput(file);
+		if (covered)
+			codectl_range_use_region(range, region);
+		else
+			codectl_range_use_vdso(range, addr);
+	}
+
+	if (covered)
+		codectl_range_clip(range, region->text_start, region->text_end);
+	else if (region)
+		codectl_range_clip(range, addr, region->text_start);
+
+	if (region && range->region != region)
+		codectl_region_put(region);
+}
+
+static void codectl_range_put(struct codectl_range *range)
+{
+	code_file_put(range->file);
+	if (range->region)
+		codectl_region_put(range->region);
+}
+
+static const struct codectl_range *
+codectl_stack_find(struct codectl_stack *stack, unsigned long addr)
+{
+	struct codectl_range *range;
+	unsigned int i;
+
+	for (i = 0; i < stack->nr_ranges; i++) {
+		range = &stack->ranges[i];
+		if (addr >= range->start && addr < range->end)
+			return range;
+	}
+
+	if (stack->nr_ranges < CODECTL_STACK_RANGES)
+		range = &stack->ranges[stack->nr_ranges++];
+	else
+		codectl_range_put(range);
+	codectl_range_fill(range, addr, codectl_get_next(current->mm, addr));
+
+	return range;
+}
+
+/**
+ * codectl_stack_get() - say what the addresses of a user stack are
+ * @trace: the stack, of the current task
+ *
+ * Reads path and build-id of files that nobody has asked for before.
+ *
+ * Context: process; may sleep, and wait for files: no lock held.
+ * Return: the frames, for codectl_stack_put(), or NULL: no memory, or no stack.
+ */
+struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace)
+{
+	const struct codectl_range *range;
+	struct codectl_stack *stack;
+	unsigned long ip;
+	unsigned int i;
+
+	if (!trace->nr)
+		return NULL;
+	stack = kzalloc_flex(*stack, frames, trace->nr);
+	if (!stack)
+		return NULL;
+
+	for (i = 0; i < trace->nr; i++) {
+		ip = trace->entries[i];
+		/* A return address may lie behind the code that it is of. */
+		range = codectl_stack_find(stack, ip - !!i);
+		stack->frames[i].offset = ip - range->base;
+		stack->frames[i].id = range->id;
+	}
+
+	return stack;
+}
+
+/**
+ * codectl_stack_put() - give back what codectl_stack_get() returned
+ * @stack: it
+ */
+void codectl_stack_put(struct codectl_stack *stack)
+{
+	unsigned int i;
+
+	if (!stack)
+		return;
+
+	for (i = 0; i < stack->nr_ranges; i++)
+		codectl_range_put(&stack->ranges[i]);
+	kfree(stack);
+}
+
+static void codectl_region_names(const struct codectl_region *region,
+				 struct codectl_names *names)
+{
+	const struct codectl_claim *claim = region->claim;
+
+	if (region->tables.is_jit)
+		strscpy(names->path, "[jit]");
+	if (!claim)
+		return;
+
+	names->names = CODE_NAMES_CLAIMED;
+	names->build_id_len = claim->build_id_len;
+	memcpy(names->build_id, claim->build_id, claim->build_id_len);
+	if (claim->pathname)
+		code_path_escape(names->path, sizeof(names->path),
+				 claim->pathname);
+}
+
+/**
+ * codectl_range_names() - what the id of a range stands for
+ * @range: the range; its id is not 0
+ * @names: where it is stored
+ *
+ * Context: any.
+ */
+void codectl_range_names(const struct codectl_range *range,
+			 struct codectl_names *names)
+{
+	*names = (struct codectl_names) { .id = range->id };
+	if (range->file)
+		code_file_names(range->file, names);
+	else
+		codectl_region_names(range->region, names);
+}
+
+/**
+ * codectl_id_print() - print what the id of a file stands for
+ * @sb: where to
+ * @id: the id
+ *
+ * Context: any.
+ * Return: 0, or -ENOENT where there is no such file in memory.
+ */
+int codectl_id_print(struct seq_buf *sb, u64 id)
+{
+	const struct code_file *file;
+
+	guard(rcu)();
+	file = code_file_by_id(id);
+	if (!file)
+		return -ENOENT;
+
+	seq_buf_printf(sb, "path=%s build_id=%*phN", file->path,
+		       file->build_id_len, file->build_id);
+
+	return 0;
+}
+
+/**
+ * codectl_describe() - say what a registration is of
+ * @mm: the address space that it is in
+ * @region: the registration
+ * @names: where path and build-id are stored; the id is that of the file, or 0
+ *
+ * Context: process; may sleep, and wait for the file.
+ */
+void codectl_describe(struct mm_struct *mm, const struct codectl_region *region,
+		      struct codectl_names *names)
+{
+	struct code_file *cf = NULL;
+	struct file *file;
+	loff_t offset;
+	bool text;
+
+	*names = (struct codectl_names) {};
+	file = codectl_region_file(mm, region, &offset, &text);
+	if (file) {
+		cf = code_file_get(file);
+		fput(file);
+	}
+	if (cf)
+		code_file_names(cf, names);
+	else
+		codectl_region_names(region, names);
+	code_file_put(cf);
+}
