@@ -90,8 +90,8 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
  * @table_rows: rows in one table; 0: all of them.  At most
  *	%CODE_JIT_MAX_TABLES tables can be chained (-EINVAL), and a function that
  *	is appended does not go into two.
- * @name_bytes: space for names, which is reserved as that for rows is; 0: as
- *	much as the text; 1: none.  A name that finds no space is not kept.
+ * @name_bytes: space for names, which is reserved as that for rows is; 0: twice
+ *	as much as the text; 1: none.  A name that finds no space is not kept.
  * @__reserved: 0
  */
 struct codectl_region_attr {
@@ -141,7 +141,7 @@ void codectl_region_close(struct codectl_region *region);
  *
  * When this returns the kernel can unwind the function: let the code be reached
  * only then.  No system call, no lock and no allocation where the function comes
- * after all that the region has, in its direction.  Elsewhere the region has to
+ * after all that the region has, in its direction, and nobody wants names.  Elsewhere the region has to
  * be one with %CODECTL_REGION_REWRITE; then rows are moved, and stacks that are
  * taken just then may end early.
  *
@@ -161,7 +161,7 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
  * @len: length of the range
  *
  * When no thread has a frame there, and before the addresses get other code.
- * No system call, no lock and no allocation.
+ * No system call, no lock and no allocation, as long as nobody traces names.
  *
  * Return: how many rows were retired, or -EINVAL if the range cuts a row or
  * leaves the region.
@@ -355,6 +355,67 @@ int codectl_lookup(uint64_t ip, struct codectl_rule *rule);
  * user's or has several names.
  */
 int codectl_perf_map(int on);
+
+/* In the word: somebody asks for names; call codectl_names_poll(). */
+#define CODECTL_NAMES_ASKED	0x80000000U
+
+/**
+ * enum codectl_name_action - what a record of the user event codectl_name says
+ * @CODECTL_NAME_ADD: the function @name is at @start, and has @len bytes
+ * @CODECTL_NAME_RETIRE: no function is in the @len bytes at @start any more
+ * @CODECTL_NAME_BEGIN: forget the names of process @pid: all will be told
+ * @CODECTL_NAME_END: that was all, @len names
+ *
+ * @id is the number of the name, which no other of the process has and which is
+ * the same each time that it is told; where a replay begins and ends, it is the
+ * number of the replay.
+ */
+enum codectl_name_action {
+	CODECTL_NAME_ADD	= 0,
+	CODECTL_NAME_RETIRE	= 1,
+	CODECTL_NAME_BEGIN	= 2,
+	CODECTL_NAME_END	= 3,
+};
+
+/**
+ * codectl_name_event() - tell tracers names, by the user event codectl_name
+ * @on: whether to
+ *
+ * Registers the event, which ftrace and perf then know as
+ * user_events:codectl_name.  Nothing is told, and nothing is called, until one of
+ * them enables it: then all that has been published and not retired is told, by
+ * the next call of codectl_region_add(), codectl_region_retire() or
+ * codectl_names_poll(), and afterwards what is published and retired.  For each
+ * further tracer all is told once more.
+ *
+ * Call it in a thread that stays, before others are started: the kernel forgets
+ * the registration with the last of that thread and those that come from it.  A
+ * child of fork() tells its own names, an exec() ends it.
+ *
+ * Return: 0, or the error of opening the file of user events or of registering:
+ * -ENOENT without tracefs or user events, -EACCES without the right to, and
+ * -EADDRINUSE if others have an event of this name with other fields.
+ */
+int codectl_name_event(int on);
+
+/**
+ * codectl_names_poll() - tell names, if somebody asks
+ *
+ * For places that a thread gets to every now and then, so that names are told
+ * even if nothing is published.  One test of the word as long as nobody asks.
+ */
+void codectl_names_poll(void);
+
+/**
+ * codectl_names_word() - what codectl_names_poll() tests
+ *
+ * For compiled code, which can test %CODECTL_NAMES_ASKED itself and call
+ * codectl_names_poll() if it is set.  The kernel sets the bit.  Bits 0 to 28 are
+ * left alone by the library: tracers in the process may have them.
+ *
+ * Return: the address of the word, which does not change.
+ */
+uint32_t *codectl_names_word(void);
 
 #pragma GCC visibility pop
 

@@ -27,7 +27,8 @@ static void parent(void)
 static void child(void)
 {
 	codectl_lookup_forked();
-	codectl_names_forked();
+	codectl_map_forked();
+	codectl_event_forked();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -50,6 +51,21 @@ void codectl_lock(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&lock);
 	cancel_state = state;
+}
+
+/* For the end of the process, which waits for nobody. */
+bool codectl_trylock(void)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	if (pthread_mutex_trylock(&lock)) {
+		pthread_setcancelstate(state, NULL);
+		return false;
+	}
+	cancel_state = state;
+
+	return true;
 }
 
 void codectl_unlock(void)

@@ -42,15 +42,24 @@
  * @names_max: units in @names
  * @map_len: bytes in the mapping
  * @next: the next region, under the lock; read by codectl_lookup() without
+ * @replayed: for each listener, what names have a number as high as when all
+ *	were told; under the lock
  * @tail: the last table, or one before it
  * @names_used: units used
  * @names_lost: names that found no space
+ * @next_id: number of the next name; they only go up
  * @has_names: whether there ever was one
  * @seq: odd while rows are rewritten
  *
  * Everything up to @next is constant while the writer runs; what the writer
  * writes has cache lines of its own.
  */
+enum codectl_listener {
+	CODECTL_MAP,
+	CODECTL_EVENT,
+	CODECTL_NR_LISTENERS,
+};
+
 struct codectl_region {
 	uint64_t text_start;
 	uint64_t text_len;
@@ -67,10 +76,12 @@ struct codectl_region {
 	uint64_t names_max;
 	size_t map_len;
 	struct codectl_region *next;
+	uint64_t replayed[CODECTL_NR_LISTENERS];
 
 	CODECTL_LINE struct code_jit_unwind_table *tail;
 	uint64_t names_used;
 	uint64_t names_lost;
+	uint64_t next_id;
 	bool has_names;
 	CODECTL_LINE uint32_t seq;
 };
@@ -104,6 +115,7 @@ struct codectl_cursor {
 /* --- fork.c: the lock of all that is not a writer's own, held over fork() */
 
 void codectl_lock(void);
+bool codectl_trylock(void);
 void codectl_unlock(void);
 
 /* --- lookup.c: the list of regions, under the lock */
@@ -115,12 +127,83 @@ void codectl_lookup_forked(void);
 
 /* --- names.c */
 
-extern uint32_t codectl_names_on;
+/* A longer name is cut off. */
+#define CODECTL_NAME_LEN	1000
+
+/* Bits of the word, beside CODECTL_NAMES_ASKED: names go to the listener. */
+#define CODECTL_NAMES_EVENT	0x40000000U
+#define CODECTL_NAMES_MAP	0x20000000U
+#define CODECTL_NAMES_ANY	(CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT | \
+				 CODECTL_NAMES_MAP)
+
+/**
+ * struct codectl_names - what is read at each function that is published
+ * @word: CODECTL_NAMES_*; other bits are not the library's
+ */
+struct codectl_names {
+	CODECTL_LINE uint32_t word;
+};
+
+/**
+ * struct codectl_name - a name, to be told
+ * @id: its number
+ * @start: first byte of the function
+ * @len: its length
+ * @text: the name, of at most CODECTL_NAME_LEN bytes
+ */
+struct codectl_name {
+	uint64_t id;
+	uint64_t start;
+	uint64_t len;
+	const char *text;
+};
+
+extern struct codectl_names codectl_names;
 uint32_t codectl_name_keep(struct codectl_region *region,
 			   const struct codectl_func *func);
-void codectl_name_write(const struct codectl_func *func, uint64_t start);
 void codectl_names_compact(struct codectl_region *region);
-void codectl_names_forked(void);
+int codectl_names_replay(enum codectl_listener listener,
+			 int (*tell)(const struct codectl_name *name));
+void codectl_names_added(const struct codectl_region *region,
+			 const struct codectl_func *func);
+void codectl_names_retired(uint64_t start, uint64_t len);
+
+/* The kernel changes its bit at any time. */
+static inline uint32_t codectl_names_bits(void)
+{
+	return __atomic_load_n(&codectl_names.word, __ATOMIC_RELAXED);
+}
+
+static inline void codectl_names_set(uint32_t bits)
+{
+	__atomic_fetch_or(&codectl_names.word, bits, __ATOMIC_SEQ_CST);
+}
+
+static inline void codectl_names_clear(uint32_t bits)
+{
+	__atomic_fetch_and(&codectl_names.word, ~bits, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * Does anybody listen to @what of the bits?  After a function was published or
+ * retired: (a) of names.c.
+ */
+static inline bool codectl_names_wanted(uint32_t what)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+
+	return CODECTL_UNLIKELY(codectl_names_bits() & what);
+}
+
+/* --- name_event.c and perf_map.c: the listeners, under the lock */
+
+void codectl_event_check(void);
+void codectl_event_add(const struct codectl_name *name);
+void codectl_event_retire(uint64_t start, uint64_t len);
+void codectl_event_forked(void);
+void codectl_map_check(void);
+void codectl_map_add(const struct codectl_name *name);
+void codectl_map_forked(void);
 
 /* --- rewrite.c */
 

@@ -50,6 +50,10 @@ static void wait_for_readers(void)
 
 void codectl_list_add(struct codectl_region *region)
 {
+	static uint64_t last;
+
+	/* No two names have the same number. */
+	region->next_id = ++last << 40;
 	region->next = codectl_regions;
 	/* After all that is in the region: pairs with find_region(). */
 	__atomic_store_n(&codectl_regions, region, __ATOMIC_RELEASE);

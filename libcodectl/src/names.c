@@ -1,68 +1,51 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names of functions: kept with the rows, and written to /tmp/perf-PID.map.
+ * Names of functions: kept with the rows, and told to who asks for them.
  *
  * The writer of a region keeps names, before it publishes the row that they
- * belong to.  The file belongs to the lock.
+ * belong to.  All else belongs to the lock.
+ *
+ *	publisher			who replays
+ *	---------			-----------
+ *	the function			bits of the word, set
+ *	(a)				(b) membarrier(2)
+ *	bits of the word		functions
+ *
+ * (a) orders for the compiler only, and (b) makes up for it in all threads:
+ * either the publisher finds a bit, or who replays finds the function.  If both
+ * do, codectl_region.replayed says so: numbers of names go up as functions of a
+ * region are published, and a replay that has seen one has seen all before it.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/membarrier.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
 
-/* A longer name is cut off. */
-#define NAME_MAX_LEN	1000
-#define LINE_LEN	(NAME_MAX_LEN + 40)
-
 /**
  * struct record - a name
+ * @id: its number
  * @off: first byte of the function, from the start of the text
  * @len: its length
  * @name: its name, ended by a 0
  */
 struct record {
+	uint64_t id;
 	uint32_t off;
 	uint32_t len;
 	char name[];
-};
+} __attribute__((__packed__, __aligned__(4)));
 
-/* Whether names are written.  Read at each function that is published. */
-CODECTL_LINE uint32_t codectl_names_on;
-
-/**
- * struct map_file - the file of names
- * @fd: where it was opened; the program may have closed all it does not know
- * @pid: process that opened it
- * @forked: whether this process is a child of that one
- * @dev: device of the file
- * @ino: inode of the file
- */
-struct map_file {
-	int fd;
-	pid_t pid;
-	bool forked;
-	dev_t dev;
-	ino_t ino;
-};
-
-static CODECTL_LINE struct map_file map_file;
+struct codectl_names codectl_names;
 
 static size_t name_len(const char *name)
 {
-	return strnlen(name, NAME_MAX_LEN);
+	return strnlen(name, CODECTL_NAME_LEN);
 }
 
-/* The file is one of lines. */
+/* Names are parts of lines. */
 static void copy_name(char *to, const char *name, size_t len)
 {
 	size_t i;
@@ -85,11 +68,13 @@ uint32_t codectl_name_keep(struct codectl_region *region,
 	uint32_t pos = region->names_used;
 	struct record *record;
 	size_t len, units;
+	uint64_t id;
 
 	if (!func->name)
 		return 0;
 
 	region->has_names = true;
+	id = region->next_id++;
 	len = name_len(func->name);
 	units = record_units(len);
 	if (units > region->names_max - pos) {
@@ -98,6 +83,7 @@ uint32_t codectl_name_keep(struct codectl_region *region,
 	}
 
 	record = (void *)(region->names + pos);
+	record->id = id;
 	record->off = func->off;
 	record->len = func->len;
 	copy_name(record->name, func->name, len);
@@ -148,241 +134,111 @@ void codectl_names_compact(struct codectl_region *region)
 	munmap(copy, len);
 }
 
-static int format_line(char *line, uint64_t start, uint32_t len,
-		       const char *name)
+/* --- telling */
+
+static int replay_region(struct codectl_region *region,
+			 enum codectl_listener listener,
+			 int (*tell)(const struct codectl_name *name))
 {
-	return snprintf(line, LINE_LEN, "%llx %x %s\n",
-			(unsigned long long)start, len, name);
-}
-
-static bool is_open(struct stat *st)
-{
-	return !fstat(map_file.fd, st) && st->st_dev == map_file.dev &&
-	       st->st_ino == map_file.ino;
-}
-
-/* Whether a signal would come of the file's getting longer. */
-static bool is_too_long(const struct stat *st, size_t len)
-{
-	struct rlimit limit;
-
-	return !getrlimit(RLIMIT_FSIZE, &limit) &&
-	       limit.rlim_cur != RLIM_INFINITY &&
-	       st->st_size + len > limit.rlim_cur;
-}
-
-static int write_all(const char *from, size_t len)
-{
-	struct stat st;
-	ssize_t done;
-
-	if (!is_open(&st))
-		return -EBADF;
-	if (is_too_long(&st, len))
-		return -EFBIG;
-
-	while (len) {
-		done = write(map_file.fd, from, len);
-		if (done < 0) {
-			if (errno == EINTR)
-				continue;
-			return -errno;
-		}
-		from += done;
-		len -= done;
-	}
-
-	return 0;
-}
-
-static int replay(void)
-{
-	static char buffer[8 * LINE_LEN];
-	const struct codectl_region *region;
+	struct codectl_cursor pos = { codectl_table(region, 0), 0 };
 	const struct record *record;
-	struct codectl_cursor pos;
-	size_t used = 0;
-	int ret = 0;
+	struct codectl_name name;
+	int ret;
 
-	for (region = codectl_regions; region; region = region->next) {
-		pos = (struct codectl_cursor) { codectl_table(region, 0), 0 };
-		for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos)) {
-			record = record_of(region, &pos);
-			if (!record)
-				continue;
-			used += format_line(buffer + used,
-					    region->text_start + record->off,
-					    record->len, record->name);
-			if (used + LINE_LEN <= sizeof(buffer))
-				continue;
-			ret = write_all(buffer, used);
-			if (ret)
-				return ret;
-			used = 0;
-		}
+	for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos)) {
+		record = record_of(region, &pos);
+		if (!record)
+			continue;
+		name = (struct codectl_name) {
+			.id = record->id,
+			.start = region->text_start + record->off,
+			.len = record->len,
+			.text = record->name,
+		};
+		if (region->replayed[listener] <= name.id)
+			region->replayed[listener] = name.id + 1;
+		ret = tell(&name);
+		if (ret)
+			return ret;
 	}
-
-	return write_all(buffer, used);
-}
-
-/* When this process started, in nanoseconds of the real time; 0: not known. */
-static int64_t start_time(void)
-{
-	const int64_t second = 1000000000;
-	struct timespec real, boot;
-	char stat[1024], *field;
-	int64_t ticks;
-	ssize_t len;
-	int fd, i;
-
-	fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	len = read(fd, stat, sizeof(stat) - 1);
-	close(fd);
-	stat[len > 0 ? len : 0] = '\0';
-
-	/* Field 22, and the second one ends with the last bracket. */
-	field = strrchr(stat, ')');
-	for (i = 2; field && i < 22; i++)
-		field = strchr(field + 1, ' ');
-	if (!field)
-		return 0;
-	ticks = strtoll(field, NULL, 10);
-
-	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-
-	return (real.tv_sec - boot.tv_sec) * second +
-	       (real.tv_nsec - boot.tv_nsec) +
-	       ticks * (second / sysconf(_SC_CLK_TCK));
-}
-
-/* An earlier process of this number may have left its file. */
-static bool is_stale(const struct stat *st)
-{
-	return st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec <
-	       start_time();
-}
-
-static int check_file(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
-	/* Anybody can make a file of that name. */
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
-		return -EPERM;
-	if (is_stale(&st) && ftruncate(fd, 0))
-		return -errno;
-
-	map_file = (struct map_file) {
-		.fd = fd,
-		.pid = getpid(),
-		.dev = st.st_dev,
-		.ino = st.st_ino,
-	};
 
 	return 0;
 }
 
-static int open_file(void)
+/* Under the lock, when the listener's bit is set. */
+int codectl_names_replay(enum codectl_listener listener,
+			 int (*tell)(const struct codectl_name *name))
 {
-	char path[64];
-	int fd, ret;
+	struct codectl_region *region;
+	int ret;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
-		  O_NONBLOCK | O_NOCTTY, 0600);
-	if (fd < 0)
-		return -errno;
-	ret = check_file(fd);
-	if (ret)
-		close(fd);
-
-	return ret;
-}
-
-static void switch_off(void)
-{
-	struct stat st;
-
-	__atomic_store_n(&codectl_names_on, 0, __ATOMIC_RELAXED);
-	if (is_open(&st))
-		close(map_file.fd);
-}
-
-/* The file of another process, or none any more. */
-static bool is_lost(void)
-{
-	struct stat st;
-
-	return map_file.forked || map_file.pid != getpid() || !is_open(&st);
-}
-
-/* The process number alone does not say so: a namespace begins with 1. */
-void codectl_names_forked(void)
-{
-	map_file.forked = true;
-}
-
-static int switch_on(void)
-{
-	int ret = open_file();
-
-	if (ret)
-		return ret;
-
-	/*
-	 * A function that is published now is either replayed, or its writer
-	 * sees that names are on: a barrier in all threads, which pairs with
-	 * the order in codectl_region_add().
-	 */
-	__atomic_store_n(&codectl_names_on, 1, __ATOMIC_SEQ_CST);
+	/* (b) of the above. */
 	syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
 		0);
 	syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	ret = replay();
-	if (ret)
-		switch_off();
 
-	return ret;
-}
-
-int codectl_perf_map(int on)
-{
-	int ret = 0;
-
-	codectl_lock();
-	if (codectl_names_on && is_lost())
-		switch_off();
-	if (codectl_names_on && !on)
-		switch_off();
-	else if (!codectl_names_on && on)
-		ret = switch_on();
-	codectl_unlock();
-
-	return ret;
-}
-
-/* A child has a file of its own, which begins with all that it shares. */
-void codectl_name_write(const struct codectl_func *func, uint64_t start)
-{
-	char name[NAME_MAX_LEN + 1], line[LINE_LEN];
-
-	codectl_lock();
-	if (!codectl_names_on)
-		goto unlock;
-	if (is_lost()) {
-		switch_off();
-		switch_on();
-		goto unlock;
+	for (region = codectl_regions; region; region = region->next) {
+		ret = replay_region(region, listener, tell);
+		if (ret)
+			return ret;
 	}
-	copy_name(name, func->name, name_len(func->name));
-	/* Part of a line would spoil the next one. */
-	if (write_all(line, format_line(line, start, func->len, name)))
-		switch_off();
+
+	return 0;
+}
+
+static bool is_new(const struct codectl_region *region,
+		   enum codectl_listener listener, uint32_t bit, uint64_t id)
+{
+	return (codectl_names_bits() & bit) && id >= region->replayed[listener];
+}
+
+/* By the writer of the region: it has just published the function. */
+void codectl_names_added(const struct codectl_region *region,
+			 const struct codectl_func *func)
+{
+	char text[CODECTL_NAME_LEN + 1];
+	struct codectl_name name;
+
+	codectl_lock();
+	codectl_event_check();
+	if (!func->name)
+		goto unlock;
+
+	codectl_map_check();
+	copy_name(text, func->name, name_len(func->name));
+	name = (struct codectl_name) {
+		.id = region->next_id - 1,
+		.start = region->text_start + func->off,
+		.len = func->len,
+		.text = text,
+	};
+	if (is_new(region, CODECTL_MAP, CODECTL_NAMES_MAP, name.id))
+		codectl_map_add(&name);
+	if (is_new(region, CODECTL_EVENT, CODECTL_NAMES_EVENT, name.id))
+		codectl_event_add(&name);
 unlock:
 	codectl_unlock();
+}
+
+/* By the writer of the region: what was there has just been retired. */
+void codectl_names_retired(uint64_t start, uint64_t len)
+{
+	codectl_lock();
+	codectl_event_retire(start, len);
+	codectl_unlock();
+}
+
+void codectl_names_poll(void)
+{
+	if (!CODECTL_UNLIKELY(codectl_names_bits() & CODECTL_NAMES_ASKED))
+		return;
+
+	codectl_lock();
+	codectl_event_check();
+	codectl_unlock();
+}
+
+uint32_t *codectl_names_word(void)
+{
+	return &codectl_names.word;
 }

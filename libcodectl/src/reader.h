@@ -3,7 +3,6 @@
 #define CODECTL_READER_H
 
 #define jit_find	codectl_jit_find
-#define jit_fre_known	codectl_jit_fre_known
 
 #include "jit.h"
 

@@ -58,7 +58,7 @@ static bool lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
 	tables = (rows + per_table - 1) / per_table;
 	if (tables > CODE_JIT_MAX_TABLES && !attr->max_rows)
 		tables = CODE_JIT_MAX_TABLES;
-	names = attr->name_bytes ? attr->name_bytes : len;
+	names = attr->name_bytes ? attr->name_bytes : 2 * len;
 	/* Units are counted by 32 bits, from 1. */
 	if (names > UINT32_MAX)
 		names = UINT32_MAX;
@@ -212,23 +212,13 @@ void codectl_region_close(struct codectl_region *region)
 	codectl_lock();
 	unregistered = unregister_region(region);
 	codectl_list_remove(region);
+	codectl_event_retire(region->text_start, region->text_len);
 	codectl_unlock();
 	/* The call may be switched off for a while: leave an empty table. */
 	if (unregistered)
 		munmap(region, region->map_len);
 	else
 		codectl_init_table(region, codectl_table(region, 0), 0);
-}
-
-/* As jit_fre_known(): @info is the first byte of the last word. */
-static bool row_known(const struct code_jit_unwind_fre *row)
-{
-	uint32_t bits;
-
-	__builtin_memcpy(&bits, &row->info, sizeof(bits));
-
-	return !(bits & ~JIT_FRE_INFO_KNOWN) &&
-	       (bits & JIT_FRE_INFO_FP) != JIT_FRE_INFO_FP;
 }
 
 static bool rows_valid(const struct codectl_func *func)
@@ -239,7 +229,7 @@ static bool rows_valid(const struct codectl_func *func)
 
 	for (i = 0; i < func->nr; i++) {
 		bad |= func->rows[i].ip_off < end || !func->rows[i].size ||
-		       !row_known(&func->rows[i]);
+		       !jit_fre_known(&func->rows[i]);
 		end = (uint64_t)func->rows[i].ip_off + func->rows[i].size;
 	}
 
@@ -392,14 +382,8 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 	if (CODECTL_UNLIKELY(ret))
 		return ret;
 
-	/*
-	 * After the function is published: pairs with the membarrier(2) between
-	 * switching names on and replaying them in codectl_perf_map().
-	 */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (CODECTL_UNLIKELY(__atomic_load_n(&codectl_names_on,
-					     __ATOMIC_RELAXED)) && name)
-		codectl_name_write(&func, start);
+	if (codectl_names_wanted(CODECTL_NAMES_ANY))
+		codectl_names_added(region, &func);
 
 	return 0;
 }
@@ -449,8 +433,14 @@ int codectl_region_retire(struct codectl_region *region, uint64_t start,
 		return -EINVAL;
 
 	ret = retire_rows(region, off, off + len, false);
+	if (ret <= 0)
+		return ret;
 
-	return ret > 0 ? retire_rows(region, off, off + len, true) : ret;
+	retire_rows(region, off, off + len, true);
+	if (codectl_names_wanted(CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT))
+		codectl_names_retired(start, len);
+
+	return ret;
 }
 
 void codectl_region_stat(const struct codectl_region *region,

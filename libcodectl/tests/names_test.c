@@ -274,7 +274,7 @@ static void odd_names(void)
 
 static void no_space_for_names(void)
 {
-	struct codectl_region_attr attr = { .name_bytes = 64 };
+	struct codectl_region_attr attr = { .name_bytes = 96 };
 	struct codectl_region_stat stat;
 	char want[4096], *end = want;
 	uint32_t i;
@@ -458,7 +458,7 @@ static void *add_many(void *arg)
 	return arg;
 }
 
-/* In order, maybe more than once. */
+/* In order, and once. */
 static void check_all_names(void)
 {
 	char *all = read_file(), *at = all, name[32];
@@ -470,13 +470,16 @@ static void check_all_names(void)
 			printf("# %s is missing\n", name);
 		CHECK(at);
 	}
+	for (at = all, i = 0; (at = strchr(at, '\n')); at++)
+		i++;
+	CHECK_EQ(i, NR_NAMES);
 	free(all);
 }
 
-/* Whatever moment names are switched on at, none is left out. */
+/* Whatever moment names are switched on at, none is left out or doubled. */
 static void switched_on_meanwhile(void)
 {
-	struct codectl_region_attr attr = { .name_bytes = NR_NAMES * 32 };
+	struct codectl_region_attr attr = { .name_bytes = NR_NAMES * 48 };
 	pthread_t thread;
 	uint32_t i;
 

@@ -69,20 +69,6 @@ struct jit_walk {
 	((table) + sizeof(struct code_jit_unwind_table) +		\
 	 (unsigned long)(nr) * sizeof(struct code_jit_unwind_fre))
 
-/**
- * jit_fre_known() - can all that a row says be understood?
- * @fre: the row
- *
- * Return: whether it can.
- */
-bool jit_fre_known(const struct code_jit_unwind_fre *fre)
-{
-	return !(fre->info & ~JIT_FRE_INFO_KNOWN) &&
-	       (fre->info & JIT_FRE_INFO_FP) != JIT_FRE_INFO_FP &&
-	       !fre->__reserved[0] && !fre->__reserved[1] &&
-	       !fre->__reserved[2];
-}
-
 static __always_inline bool jit_get_range(unsigned long addr, u32 *start,
 					  u32 *size)
 {

@@ -29,7 +29,20 @@ struct jit_unwind {
 	struct code_jit_unwind_fre	rule;
 };
 
-bool jit_fre_known(const struct code_jit_unwind_fre *fre);
+/**
+ * jit_fre_known() - can all that a row says be understood?
+ * @fre: the row
+ *
+ * Return: whether it can.
+ */
+static inline bool jit_fre_known(const struct code_jit_unwind_fre *fre)
+{
+	return !(fre->info & ~JIT_FRE_INFO_KNOWN) &&
+	       (fre->info & JIT_FRE_INFO_FP) != JIT_FRE_INFO_FP &&
+	       !fre->__reserved[0] && !fre->__reserved[1] &&
+	       !fre->__reserved[2];
+}
+
 int jit_find(const struct jit_unwind *jit, u32 off,
 	     struct code_jit_unwind_fre *fre);
 

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The user event of names, for ftrace and perf.
+ *
+ * The kernel sets CODECTL_NAMES_ASKED in the word whenever it registers a
+ * tracer of the event, and clears it with the last one.  It is taken as a
+ * message here, and cleared when it is answered: so each tracer that comes is
+ * noticed, with others there already, and one that was away in between.
+ * CODECTL_NAMES_EVENT is set from then on until a name finds no tracer.
+ *
+ * All of it belongs to the lock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define DATA_FILE	"user_events_data"
+#define EVENT		"codectl_name u64 id; u64 start; u64 len; u32 pid; "	\
+			"u32 action; __rel_loc char[] name"
+
+/* --- the kernel's <linux/user_events.h>, which not all systems have */
+
+struct user_reg {
+	uint32_t size;
+	uint8_t enable_bit;
+	uint8_t enable_size;
+	uint16_t flags;
+	uint64_t enable_addr;
+	uint64_t name_args;
+	uint32_t write_index;
+} __attribute__((__packed__));
+
+struct user_unreg {
+	uint32_t size;
+	uint8_t disable_bit;
+	uint8_t __reserved;
+	uint16_t __reserved2;
+	uint64_t disable_addr;
+} __attribute__((__packed__));
+
+#define DIAG_IOCSREG	_IOWR('*', 0, struct user_reg *)
+#define DIAG_IOCSUNREG	_IOW('*', 2, struct user_unreg *)
+
+#define ENABLE_BIT	31
+_Static_assert(1U << ENABLE_BIT == CODECTL_NAMES_ASKED, "the kernel's bit");
+
+/* --- records */
+
+/**
+ * struct payload - a record, before its name
+ * @id: number of the name; of the replay, where one begins or ends
+ * @start: first byte of the function
+ * @len: its length; where a replay ends, names that were told
+ * @pid: the process, as it sees itself
+ * @action: CODECTL_NAME_*
+ * @name_loc: the name follows: its length, with the 0, in the upper half
+ */
+struct payload {
+	uint64_t id;
+	uint64_t start;
+	uint64_t len;
+	uint32_t pid;
+	uint32_t action;
+	uint32_t name_loc;
+} __attribute__((__packed__));
+
+/**
+ * struct name_event - the event
+ * @on: whether it is registered
+ * @forked: whether by a parent of this process
+ * @fd: file of user events; the program may have closed all it does not know
+ * @dev: device of that file
+ * @ino: its inode
+ * @index: what the event is called there
+ * @pid: the process
+ * @replays: how many there have been
+ * @told: names told in this replay
+ */
+struct name_event {
+	bool on;
+	bool forked;
+	int fd;
+	dev_t dev;
+	ino_t ino;
+	uint32_t index;
+	pid_t pid;
+	uint64_t replays;
+	uint64_t told;
+};
+
+static struct name_event event;
+
+static bool is_open(void)
+{
+	struct stat st;
+
+	return !fstat(event.fd, &st) && st.st_dev == event.dev &&
+	       st.st_ino == event.ino;
+}
+
+/* -EBADF: there is no tracer, or the file was closed just now. */
+static int put(const struct payload *payload, const char *name)
+{
+	struct iovec parts[] = {
+		{ &event.index, sizeof(event.index) },
+		{ (void *)payload, sizeof(*payload) },
+		{ (void *)name, payload->name_loc >> 16 },
+	};
+	unsigned int tries = 4;
+	ssize_t done;
+
+	/* Memory may be moved by the kernel just when it is to be read. */
+	do {
+		done = writev(event.fd, parts, 3);
+	} while (done < 0 && (errno == EINTR || errno == EFAULT) && --tries);
+
+	return done < 0 ? -errno : 0;
+}
+
+static int put_name(uint32_t action, const struct codectl_name *name)
+{
+	size_t len = strlen(name->text) + 1;
+	struct payload payload = {
+		.id = name->id,
+		.start = name->start,
+		.len = name->len,
+		.pid = event.pid,
+		.action = action,
+		.name_loc = len << 16,
+	};
+	int ret = put(&payload, name->text);
+
+	if (ret)
+		codectl_names_clear(CODECTL_NAMES_EVENT);
+
+	return ret;
+}
+
+static int put_replayed(const struct codectl_name *name)
+{
+	event.told++;
+
+	return put_name(CODECTL_NAME_ADD, name);
+}
+
+static void replay(void)
+{
+	struct codectl_name mark = { .id = ++event.replays, .text = "" };
+
+	/* A function that is published now finds one bit or the other. */
+	codectl_names_set(CODECTL_NAMES_EVENT);
+	codectl_names_clear(CODECTL_NAMES_ASKED);
+	event.told = 0;
+	if (put_name(CODECTL_NAME_BEGIN, &mark) ||
+	    codectl_names_replay(CODECTL_EVENT, put_replayed))
+		return;
+	mark.len = event.told;
+	put_name(CODECTL_NAME_END, &mark);
+}
+
+/* --- the file */
+
+static int open_path(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Where tracefs is not at its usual place. */
+static int open_mounted(void)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	char path[PATH_MAX], strings[PATH_MAX];
+	struct mntent entry;
+	int fd = -ENOENT;
+
+	if (!mounts)
+		return -ENOENT;
+	while (fd == -ENOENT &&
+	       getmntent_r(mounts, &entry, strings, sizeof(strings))) {
+		if (strcmp(entry.mnt_type, "tracefs"))
+			continue;
+		snprintf(path, sizeof(path), "%s/" DATA_FILE, entry.mnt_dir);
+		fd = open_path(path);
+	}
+	endmntent(mounts);
+
+	return fd;
+}
+
+static int open_data(void)
+{
+	int fd = open_path("/sys/kernel/tracing/" DATA_FILE);
+
+	return fd == -ENOENT ? open_mounted() : fd;
+}
+
+/* Sets the bit, or clears it, as there is a tracer or not. */
+static int register_word(void)
+{
+	struct user_reg reg = {
+		.size = sizeof(reg),
+		.enable_bit = ENABLE_BIT,
+		.enable_size = sizeof(codectl_names.word),
+		.enable_addr = (uintptr_t)&codectl_names.word,
+		.name_args = (uintptr_t)EVENT,
+	};
+
+	if (ioctl(event.fd, DIAG_IOCSREG, &reg))
+		return -errno;
+	event.index = reg.write_index;
+
+	return 0;
+}
+
+static void unregister_word(void)
+{
+	struct user_unreg unreg = {
+		.size = sizeof(unreg),
+		.disable_bit = ENABLE_BIT,
+		.disable_addr = (uintptr_t)&codectl_names.word,
+	};
+
+	ioctl(event.fd, DIAG_IOCSUNREG, &unreg);
+}
+
+/* What was registered stays for a moment if the kernel is at work on it. */
+static int register_again(void)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	unsigned int tries = 20;
+	int ret;
+
+	unregister_word();
+	while ((ret = register_word()) == -EADDRINUSE && --tries)
+		nanosleep(&moment, NULL);
+
+	return ret;
+}
+
+static int attach(void)
+{
+	struct stat st;
+	int fd, ret;
+
+	event.on = false;
+	fd = open_data();
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st)) {
+		ret = -errno;
+		close(fd);
+		return ret;
+	}
+	event.fd = fd;
+	event.dev = st.st_dev;
+	event.ino = st.st_ino;
+	event.pid = getpid();
+	event.forked = false;
+	ret = register_again();
+	event.on = !ret;
+	if (ret)
+		close(fd);
+
+	return ret;
+}
+
+static void detach(void)
+{
+	if (is_open()) {
+		unregister_word();
+		close(event.fd);
+	}
+	event.on = false;
+	codectl_names_clear(CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT);
+}
+
+/*
+ * A child has what its parent registered, or not: threads may not have it.  A
+ * tracer that came while the process was copied may have been missed; so the
+ * bit stays set, if the kernel does not say that there is none.
+ */
+static int attach_child(void)
+{
+	int ret = register_word();
+
+	event.forked = false;
+	event.pid = getpid();
+
+	return ret == -EADDRINUSE ? 0 : ret;
+}
+
+/* The program may have closed the file, and may be a child. */
+static bool is_attached(void)
+{
+	if (!event.on)
+		return false;
+	if (!is_open())
+		attach();
+	else if (event.forked && attach_child())
+		detach();
+
+	return event.on;
+}
+
+/* --- for others */
+
+void codectl_event_forked(void)
+{
+	if (!event.on)
+		return;
+	event.forked = true;
+	codectl_names_set(CODECTL_NAMES_ASKED);
+}
+
+/* Answers who asks. */
+void codectl_event_check(void)
+{
+	const uint32_t bits = CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT;
+
+	if (!(codectl_names_bits() & bits))
+		return;
+	if (!is_attached())
+		codectl_names_clear(bits);
+	else if (codectl_names_bits() & CODECTL_NAMES_ASKED)
+		replay();
+}
+
+void codectl_event_add(const struct codectl_name *name)
+{
+	put_name(CODECTL_NAME_ADD, name);
+}
+
+void codectl_event_retire(uint64_t start, uint64_t len)
+{
+	struct codectl_name name = { .start = start, .len = len, .text = "" };
+
+	codectl_event_check();
+	if (codectl_names_bits() & CODECTL_NAMES_EVENT)
+		put_name(CODECTL_NAME_RETIRE, &name);
+}
+
+int codectl_name_event(int on)
+{
+	int ret = 0;
+
+	codectl_lock();
+	if (!on && event.on)
+		detach();
+	else if (on && !is_attached())
+		ret = attach();
+	codectl_event_check();
+	codectl_unlock();
+
+	return ret;
+}
+
+/* The kernel must not write to the word once it is unmapped. */
+__attribute__((__destructor__)) static void end(void)
+{
+	if (!codectl_trylock())
+		return;
+	if (event.on)
+		detach();
+	codectl_unlock();
+}
