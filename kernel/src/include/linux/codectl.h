@@ -80,6 +80,9 @@ struct codectl_names {
 	char		path[CODECTL_PATH_MAX];
 };
 
+typedef void (*codectl_names_func_t)(const struct codectl_names *names,
+				     void *data);
+
 #ifdef CONFIG_CODECTL
 
 void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg);
@@ -93,8 +96,7 @@ void codectl_stack_put(struct codectl_stack *stack);
 void codectl_range_names(const struct codectl_range *range,
 			 struct codectl_names *names);
 int codectl_id_print(struct seq_buf *sb, u64 id);
-void codectl_for_each_file(void (*func)(const struct codectl_names *names,
-					void *data), void *data);
+void codectl_walk_files(codectl_names_func_t func, void *data);
 int codectl_replay(void);
 
 /* fork() copies the whole mm_struct: the pointer is the parent's until here. */

@@ -89,7 +89,6 @@ static bool write_names(struct trace_array *tr,
 	struct ring_buffer_event *event;
 	struct file_map_entry *entry;
 
-	guard(preempt_notrace)();
 	event = __trace_buffer_lock_reserve(buffer, TRACE_FILE_MAP,
 					    struct_size(entry, path, len),
 					    tracing_gen_ctx());
@@ -147,7 +146,6 @@ static unsigned int write_frames(struct trace_array *tr,
 	if (trace->codes)
 		count = min(trace->nr - first, FRAMES_PER_RECORD);
 
-	guard(preempt_notrace)();
 	event = __trace_buffer_lock_reserve(buffer, TRACE_USER_UNWIND_STACK,
 					    struct_size(entry, frames,
 							2 * count),
@@ -270,7 +268,7 @@ static ssize_t code_replay_write(struct file *file, const char __user *ubuf,
 	scoped_guard(mutex, &trace_types_lock) {
 		list_for_each_entry(tr, &ftrace_trace_arrays, list) {
 			if (tr->trace_flags & TRACE_ITER(USERSTACKTRACE_DELAY))
-				codectl_for_each_file(replay_names, tr);
+				codectl_walk_files(replay_names, tr);
 			trace_user_unwind_reset(tr);
 		}
 	}
@@ -326,8 +324,8 @@ static enum print_line_t print_user_unwind_stack(struct trace_iterator *iter,
 						 int flags,
 						 struct trace_event *event)
 {
-	const unsigned int line = sizeof(" =>  <0123456789abcdef> : "
-					 "0x0123456789abcdef\n");
+	/* " =>  <0123456789abcdef> : 0x0123456789abcdef" and a newline */
+	const unsigned int line = 46;
 	struct user_unwind_stack_entry *field;
 	struct trace_seq *s = &iter->seq;
 	unsigned int i, count;
@@ -361,9 +359,10 @@ static enum print_line_t print_file_map(struct trace_iterator *iter, int flags,
 	struct file_map_entry *field;
 
 	trace_assign_type(field, iter->ent);
-	trace_seq_printf(s, "file_map: id=0x%llx dev=%02x:%02x inode=%llu names=%s build_id=%*phN path=%s\n",
+	trace_seq_printf(s, "file_map: id=0x%llx dev=%02x:%02x inode=%llu",
 			 field->id, field->dev_major, field->dev_minor,
-			 field->inode,
+			 field->inode);
+	trace_seq_printf(s, " names=%s build_id=%*phN path=%s\n",
 			 field->names < ARRAY_SIZE(names) ?
 			 names[field->names] : "unknown",
 			 min(field->build_id_len, BUILD_ID_SIZE_MAX),

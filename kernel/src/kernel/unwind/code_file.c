@@ -138,10 +138,10 @@ static bool code_file_read_build_id(struct file *file, u8 *build_id, u8 *len)
 static struct code_file *code_file_create(struct file *file)
 {
 	const struct inode *inode = file_user_inode(file);
-	char *buf __free(kfree) = kmalloc(PATH_MAX + CODECTL_PATH_MAX, GFP_KERNEL);
 	struct code_file *cf;
-	char *path;
+	char *buf, *path;
 
+	buf = kmalloc(PATH_MAX + CODECTL_PATH_MAX, GFP_KERNEL);
 	if (!buf)
 		return NULL;
 	path = d_path(file_user_path(file), buf, PATH_MAX);
@@ -150,6 +150,7 @@ static struct code_file *code_file_create(struct file *file)
 	code_path_escape(buf + PATH_MAX, CODECTL_PATH_MAX, path);
 
 	cf = code_file_alloc(buf + PATH_MAX);
+	kfree(buf);
 	if (!cf)
 		return NULL;
 	cf->ino = inode->i_ino;
@@ -261,19 +262,19 @@ void code_file_names(const struct code_file *cf, struct codectl_names *names)
 }
 
 /**
- * codectl_for_each_file() - go through the files that have an id
+ * codectl_walk_files() - go through the files that have an id
  * @func: what to call for each, which must not sleep
  * @data: what to pass to it
  *
  * Context: process; may sleep.  Without memory there are none.
  */
-void codectl_for_each_file(void (*func)(const struct codectl_names *names,
-					void *data), void *data)
+void codectl_walk_files(codectl_names_func_t func, void *data)
 {
-	struct codectl_names *names __free(kfree) = kzalloc_obj(*names);
+	struct codectl_names *names __free(kfree) = NULL;
 	const struct code_file *cf;
 	unsigned int bucket;
 
+	names = kzalloc_obj(*names);
 	if (!names)
 		return;
 
