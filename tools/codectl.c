@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/*
+ * codectl: shows which code is registered, what covers an address, and the user
+ * stacks of events.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tool.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "list", cmd_list },
+	{ "where", cmd_where },
+	{ "record", cmd_record },
+};
+
+static void print_help(void)
+{
+	printf("usage: codectl list [--raw] PID\n"
+	       "       codectl where PID ADDRESS...\n"
+	       "       codectl record [OPTION]... [-p PID | -- COMMAND [ARG]...]\n"
+	       "\n"
+	       "list    show the code that a process has registered\n"
+	       "where   show what covers an address, and which function it is in\n"
+	       "record  show the user stacks of events, the most frequent first\n"
+	       "\n"
+	       "Options of list:\n"
+	       "  --raw              the lines of /proc/PID/codectl as they are\n"
+	       "\n"
+	       "Options of record:\n"
+	       "  --futex            futex system calls (without any event, this one)\n"
+	       "  --event NAME       an event, as EVENT or SYSTEM:EVENT; may be repeated\n"
+	       "  -p PID             of that process and what it starts from then on\n"
+	       "  --duration S       for S seconds\n"
+	       "  --buffer KIB       size of the buffer of each CPU\n"
+	       "  --folded FILE      write one line a stack, for flame graphs\n"
+	       "  --flamegraph FILE  write a flame graph (SVG), drawn by flamegraph.pl\n"
+	       "\n"
+	       "codectl --help | --version\n"
+	       "\n"
+	       "Exit status: 0; 1 if it failed; 2 if it was not called as above.\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		die_usage("no command given");
+	if (!strcmp(argv[1], "--help")) {
+		print_help();
+		return finish_output();
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("codectl %s\n", VERSION);
+		return finish_output();
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	die_usage("no such command: %s", argv[1]);
+}

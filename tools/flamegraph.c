@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "flamegraph.h"
+#include "tool.h"
+
+#define RENDERER	"flamegraph.pl"
+/* Brendan Gregg's, as Debian has it in libdevel-nytprof-perl */
+#define DEBIAN_RENDERER	"/usr/share/perl5/Devel/NYTProf/" RENDERER
+
+char *flamegraph_find(void)
+{
+	const char *path = getenv("PATH");
+	char *dirs = need(strdup(path ? path : "")), *rest = dirs, *dir;
+	char *file;
+
+	while ((dir = strsep(&rest, ":"))) {
+		file = format("%s/" RENDERER, *dir ? dir : ".");
+		if (!access(file, X_OK)) {
+			free(dirs);
+			return file;
+		}
+		free(file);
+	}
+	free(dirs);
+	if (access(DEBIAN_RENDERER, X_OK))
+		die(RENDERER ", which draws flame graphs, is neither in PATH nor " DEBIAN_RENDERER ": 'apt-get install libdevel-nytprof-perl' brings it");
+	return need(strdup(DEBIAN_RENDERER));
+}
+
+static pid_t start(const char *renderer, int in, int out)
+{
+	char *argv[] = {
+		(char *)renderer, "--hash", "--title", "User stacks of events",
+		"--countname", "events", NULL
+	};
+	posix_spawn_file_actions_t actions;
+	int error;
+	pid_t pid;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in, 0);
+	posix_spawn_file_actions_adddup2(&actions, out, 1);
+	error = posix_spawn(&pid, renderer, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (error)
+		die("cannot run %s: %s", renderer, strerror(error));
+	return pid;
+}
+
+void flamegraph_draw(const char *renderer, FILE *folded, const char *svg)
+{
+	int out, status;
+	pid_t pid;
+
+	out = open(svg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (out < 0)
+		die("cannot write %s: %s", svg, strerror(errno));
+	if (fflush(folded) || lseek(fileno(folded), 0, SEEK_SET))
+		die("cannot write a temporary file: %s", strerror(errno));
+	pid = start(renderer, fileno(folded), out);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			die("cannot wait for %s: %s", renderer, strerror(errno));
+	if (close(out) || !WIFEXITED(status) || WEXITSTATUS(status)) {
+		unlink(svg);
+		die("%s failed: there is no %s", renderer, svg);
+	}
+}

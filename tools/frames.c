@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include <linux/codectl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frames.h"
+#include "names.h"
+#include "span.h"
+#include "symbol.h"
+#include "tool.h"
+
+/* What separates the frames of a folded stack. */
+#define FOLD	";"
+
+struct file {
+	uint64_t id;		/* first, for by_id() */
+	struct file_record *record;
+	struct symbol_file *symbols;
+	bool tried;
+};
+
+struct process {
+	uint64_t pid;		/* first, for by_id() */
+	struct names *names;
+};
+
+struct frames {
+	void *files, *processes;	/* trees by id */
+};
+
+struct frames *frames_new(void)
+{
+	return need(calloc(1, sizeof(struct frames)));
+}
+
+static void free_file(void *node)
+{
+	struct file *file = node;
+
+	if (file->symbols)
+		symbol_file_close(file->symbols);
+	free(file->record);
+	free(file);
+}
+
+static void free_process(void *node)
+{
+	struct process *process = node;
+
+	names_close(process->names);
+	free(process);
+}
+
+void frames_free(struct frames *frames)
+{
+	tdestroy(frames->files, free_file);
+	tdestroy(frames->processes, free_process);
+	free(frames);
+}
+
+static int by_id(const void *one, const void *other)
+{
+	const uint64_t *a = one, *b = other;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* -------------------------------------------------------------------- files */
+
+void frames_add_file(struct frames *frames, const struct file_record *record)
+{
+	struct file *file;
+
+	if (frames_knows(frames, record->id))
+		return;
+	file = need(calloc(1, sizeof(*file)));
+	file->id = record->id;
+	file->record = need(malloc(sizeof(*record)));
+	*file->record = *record;
+	need(tsearch(file, &frames->files, by_id));
+}
+
+static struct file *find_id(const struct frames *frames, uint64_t id)
+{
+	struct file **found = tfind(&id, (void *const *)&frames->files, by_id);
+
+	return found ? *found : NULL;
+}
+
+/* What is compiled has an id, but there an offset is an address. */
+static struct file *find_file(const struct frames *frames, uint64_t id)
+{
+	struct file *file = find_id(frames, id);
+
+	return file && file->record->names != CODE_NAMES_NONE ? file : NULL;
+}
+
+bool frames_knows(const struct frames *frames, uint64_t id)
+{
+	return find_id(frames, id);
+}
+
+/* The path with its \ooo made bytes again. */
+static char *unescape(const char *text)
+{
+	char *path = need(strdup(text)), *to = path;
+
+	while (*text) {
+		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' &&
+		    text[2] >= '0' && text[2] <= '7' &&
+		    text[3] >= '0' && text[3] <= '7') {
+			*to++ = (text[1] - '0') << 6 | (text[2] - '0') << 3 |
+				(text[3] - '0');
+			text += 4;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = '\0';
+	return path;
+}
+
+static struct symbol_file *symbols_of(struct file *file)
+{
+	const struct file_record *record = file->record;
+
+	if (!file->tried && record->build_id_len) {
+		bool vdso = !strcmp(record->path, "[vdso]");
+		char *path = vdso ? symbol_vdso_path() : unescape(record->path);
+
+		file->symbols = symbol_file_open(path, record->build_id,
+						 record->build_id_len);
+		free(path);
+	}
+	file->tried = true;
+	return file->symbols;
+}
+
+/* A return address belongs to the call before it. */
+static struct symbol name_in_file(struct file *file, uint64_t offset, bool exact)
+{
+	struct symbol_file *symbols = symbols_of(file);
+	struct symbol symbol = { 0 };
+
+	if (!symbols)
+		return symbol;
+	if (file->record->names == CODE_NAMES_CLAIMED)
+		symbol = symbol_from_start(symbols, offset - !exact);
+	else
+		symbol = symbol_at_offset(symbols, offset - !exact);
+	symbol.offset += !exact;
+	return symbol;
+}
+
+bool frames_is_restorer(struct frames *frames, struct frame frame)
+{
+	struct file *file = find_file(frames, frame.id);
+
+	return file && file->record->names == CODE_NAMES_VERIFIED &&
+	       symbols_of(file) &&
+	       symbol_is_restorer(file->symbols, frame.offset);
+}
+
+/* ------------------------------------------------------------ compiled code */
+
+static const struct names *names_of(struct frames *frames, pid_t pid)
+{
+	uint64_t key = pid;
+	struct process **found = tfind(&key, &frames->processes, by_id);
+	struct process *process;
+
+	if (found)
+		return (*found)->names;
+	process = need(calloc(1, sizeof(*process)));
+	process->pid = key;
+	process->names = names_open(pid);
+	need(tsearch(process, &frames->processes, by_id));
+	return process->names;
+}
+
+static struct symbol name_in_memory(struct frames *frames, pid_t pid,
+				    uint64_t address, bool exact)
+{
+	struct symbol symbol;
+
+	symbol = names_find(names_of(frames, pid), address - !exact);
+	symbol.offset += !exact;
+	return symbol;
+}
+
+/* ------------------------------------------------------------------ as text */
+
+static struct symbol name_frame(struct frames *frames, struct frame frame,
+				pid_t pid, bool exact)
+{
+	struct file *file = find_file(frames, frame.id);
+
+	return file ? name_in_file(file, frame.offset, exact) :
+		      name_in_memory(frames, pid, frame.offset, exact);
+}
+
+static char *show_place(const struct file *file, struct frame frame)
+{
+	unsigned long long offset = frame.offset;
+
+	if (file)
+		return format("%s%s+0x%llx", file->record->path,
+			      file->record->names == CODE_NAMES_CLAIMED ?
+			      " (claimed)" : "", offset);
+	if (frame.id)
+		return format("0x%llx, id 0x%llx", offset,
+			      (unsigned long long)frame.id);
+	return format("0x%llx", offset);
+}
+
+char *frames_show(struct frames *frames, struct frame frame, pid_t pid, bool exact)
+{
+	struct symbol symbol = name_frame(frames, frame, pid, exact);
+	char *place = show_place(find_file(frames, frame.id), frame), *text;
+
+	if (!symbol.name)
+		return place;
+	text = format("%s+0x%llx (%s)", symbol.name,
+		      (unsigned long long)symbol.offset, place);
+	free(symbol.name);
+	free(place);
+	return text;
+}
+
+char *frames_fold(struct frames *frames, struct frame frame, pid_t pid, bool exact)
+{
+	struct symbol symbol = name_frame(frames, frame, pid, exact);
+	struct file *file = find_file(frames, frame.id);
+	char *text, *folded;
+
+	if (symbol.name)
+		text = symbol.name;
+	else if (file)
+		text = format("[%s]", basename(file->record->path));
+	else
+		text = format("[unknown]");
+	folded = escape(text, strlen(text), FOLD);
+	free(text);
+	return folded;
+}

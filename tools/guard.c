@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guard.h"
+#include "tool.h"
+
+/* How long files of the instance may stay open after their owner has ended. */
+#define PATIENCE_MS	5000
+/* Its owner may be about to end because of what went wrong while it used them. */
+#define OUR_PATIENCE_MS	1000
+
+static pid_t guard;
+static int alive = -1;
+
+static bool remove_instance(const char *path)
+{
+	for (int waited = 0; waited < PATIENCE_MS; waited += 10) {
+		if (!rmdir(path) || errno == ENOENT)
+			return true;
+		if (errno != EBUSY)
+			return false;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* In a session of its own: no terminal's signals, and nothing inherited open. */
+static void __attribute__((noreturn)) stand_guard(int end, const char *path)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+	int null = open("/dev/null", O_RDWR);
+	char byte;
+
+	setsid();
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		signal(ignored[i], SIG_IGN);
+	if (chdir("/"))
+		_exit(EXIT_FAILED);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	dup2(end, 3);
+	close_range(4, ~0U, 0);
+	while (read(3, &byte, 1) < 0 && errno == EINTR)
+		;
+	_exit(remove_instance(path) ? 0 : EXIT_FAILED);
+}
+
+bool guard_end(void)
+{
+	int status = 0;
+
+	if (alive < 0)
+		return true;
+	close(alive);
+	alive = -1;
+	for (int waited = 0; waited < OUR_PATIENCE_MS; waited++) {
+		if (waitpid(guard, &status, WNOHANG) == guard)
+			return WIFEXITED(status) && !WEXITSTATUS(status);
+		usleep(1000);
+	}
+	return false;
+}
+
+static void end_at_exit(void)
+{
+	guard_end();
+}
+
+void guard_start(const char *path)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		die("cannot make a pipe: %s", strerror(errno));
+	guard = fork();
+	if (!guard) {
+		close(ends[1]);
+		stand_guard(ends[0], path);
+	}
+	close(ends[0]);
+	alive = ends[1];
+	if (guard < 0) {
+		remove_instance(path);
+		die("cannot start a process: %s", strerror(errno));
+	}
+	atexit(end_at_exit);
+}

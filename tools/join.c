@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "join.h"
+#include "tool.h"
+
+/* Events of a CPU that are kept for their cookie record to come. */
+#define MAX_RECENT	4096
+
+/* The latest event of a task and type on a CPU. */
+struct recent {
+	int32_t tid;
+	uint32_t type;
+};
+
+struct cpu {
+	void *recent, *older;	/* trees of struct recent */
+	size_t nr_recent;
+};
+
+struct type_count {
+	uint32_t type;
+	unsigned long count;
+};
+
+/* All that has one cookie. */
+struct joint {
+	uint64_t cookie;	/* first, for compare_cookies() */
+	struct joint *next;
+	struct type_count *types;	/* of the events */
+	size_t nr_types;
+	unsigned long pass;	/* in which the last record came */
+	struct join_stack *stack;
+	uint32_t got;		/* frames of the stack */
+	bool *have;		/* which, unless all came at once */
+};
+
+struct join {
+	join_fn joined;
+	void *context;
+	struct cpu *cpus;
+	int nr_cpus;
+	void *cookies;		/* tree of struct joint */
+	struct joint *entries;
+	unsigned long pass;
+	struct join_counts counts;
+};
+
+struct join *join_new(join_fn joined, void *context)
+{
+	struct join *join = need(calloc(1, sizeof(*join)));
+
+	join->joined = joined;
+	join->context = context;
+	return join;
+}
+
+static void free_entry(struct joint *entry)
+{
+	free(entry->types);
+	free(entry->stack);
+	free(entry->have);
+	free(entry);
+}
+
+static void forget_events(struct cpu *cpu)
+{
+	tdestroy(cpu->recent, free);
+	tdestroy(cpu->older, free);
+	*cpu = (struct cpu){ 0 };
+}
+
+static void keep_node(void *node)
+{
+	(void)node;
+}
+
+void join_free(struct join *join)
+{
+	struct joint *entry, *next;
+
+	tdestroy(join->cookies, keep_node);
+	for (entry = join->entries; entry; entry = next) {
+		next = entry->next;
+		free_entry(entry);
+	}
+	for (int i = 0; i < join->nr_cpus; i++)
+		forget_events(&join->cpus[i]);
+	free(join->cpus);
+	free(join);
+}
+
+/* ----------------------------------------------------------------- events */
+
+static int compare_recent(const void *one, const void *other)
+{
+	const struct recent *a = one, *b = other;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+static struct cpu *get_cpu(struct join *join, int cpu)
+{
+	if (cpu >= join->nr_cpus) {
+		join->cpus = need(reallocarray(join->cpus, cpu + 1,
+					       sizeof(*join->cpus)));
+		memset(join->cpus + join->nr_cpus, 0,
+		       (cpu + 1 - join->nr_cpus) * sizeof(*join->cpus));
+		join->nr_cpus = cpu + 1;
+	}
+	return &join->cpus[cpu];
+}
+
+void join_event(struct join *join, int cpu_nr, int32_t tid, uint32_t type)
+{
+	struct cpu *cpu = get_cpu(join, cpu_nr);
+	struct recent key = { tid, type }, *event;
+
+	join->counts.events++;
+	if (tfind(&key, &cpu->recent, compare_recent))
+		return;
+	event = need(malloc(sizeof(*event)));
+	*event = key;
+	need(tsearch(event, &cpu->recent, compare_recent));
+	cpu->nr_recent++;
+}
+
+void join_lost(struct join *join, int cpu)
+{
+	forget_events(get_cpu(join, cpu));
+}
+
+/* ---------------------------------------------------------------- cookies */
+
+static int compare_cookies(const void *one, const void *other)
+{
+	const uint64_t *a = one, *b = other;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static struct joint *get_entry(struct join *join, uint64_t cookie)
+{
+	void *node = tfind(&cookie, &join->cookies, compare_cookies);
+	struct joint *entry;
+
+	if (node) {
+		entry = *(struct joint **)node;
+	} else {
+		entry = need(calloc(1, sizeof(*entry)));
+		entry->cookie = cookie;
+		entry->next = join->entries;
+		join->entries = entry;
+		need(tsearch(entry, &join->cookies, compare_cookies));
+	}
+	entry->pass = join->pass;
+	return entry;
+}
+
+void join_cookie(struct join *join, int cpu_nr, int32_t tid,
+		 const struct cookie_record *record)
+{
+	struct cpu *cpu = get_cpu(join, cpu_nr);
+	struct recent key = { tid, record->event };
+	struct joint *entry;
+	size_t i;
+
+	if (!tfind(&key, &cpu->recent, compare_recent) &&
+	    !tfind(&key, &cpu->older, compare_recent)) {
+		join->counts.stray_cookies++;
+		return;
+	}
+	entry = get_entry(join, record->cookie);
+	for (i = 0; i < entry->nr_types; i++)
+		if (entry->types[i].type == record->event)
+			break;
+	if (i == entry->nr_types) {
+		entry->types = need(reallocarray(entry->types, i + 1,
+						 sizeof(*entry->types)));
+		entry->types[i] = (struct type_count){ record->event, 0 };
+		entry->nr_types++;
+	}
+	entry->types[i].count++;
+}
+
+/* ----------------------------------------------------------------- stacks */
+
+static bool is_whole(const struct joint *entry)
+{
+	return entry->stack && entry->got == entry->stack->nr;
+}
+
+static void add_frames(struct joint *entry, const struct stack_record *record)
+{
+	struct join_stack *stack = entry->stack;
+
+	if (!entry->have)
+		entry->have = need(calloc(stack->nr + 1, sizeof(bool)));
+	for (uint32_t i = 0; i < record->count; i++) {
+		uint32_t at = record->first + i;
+
+		entry->got += !entry->have[at];
+		entry->have[at] = true;
+		stack->frames[at] = record->frames[i];
+	}
+}
+
+void join_stack(struct join *join, int32_t tid,
+		const struct stack_record *record)
+{
+	struct joint *entry = get_entry(join, record->cookie);
+	struct join_stack *stack = entry->stack;
+
+	if (!stack) {
+		stack = need(calloc(1, sizeof(*stack) +
+				    record->nr * sizeof(stack->frames[0])));
+		stack->cookie = record->cookie;
+		stack->nr = record->nr;
+		stack->stop = record->stop;
+		stack->tid = tid;
+		entry->stack = stack;
+	} else if (stack->nr != record->nr || stack->tid != tid) {
+		return;
+	}
+	add_frames(entry, record);
+}
+
+/* ---------------------------------------------------------------- settling */
+
+static void settle(struct join *join, struct joint *entry)
+{
+	struct join_counts *counts = &join->counts;
+	const struct join_stack *stack = entry->stack;
+
+	if (!entry->nr_types)
+		counts->stray_stacks++;
+	for (size_t i = 0; i < entry->nr_types; i++) {
+		const struct type_count *type = &entry->types[i];
+
+		if (!is_whole(entry)) {
+			counts->incomplete += type->count;
+			continue;
+		}
+		counts->joined += type->count;
+		if (stack->stop != STOP_COMPLETE)
+			counts->truncated += type->count;
+		for (unsigned long n = 0; n < type->count; n++)
+			join->joined(join->context, type->type, stack);
+	}
+}
+
+static void count_pending(struct join *join, const struct joint *entry)
+{
+	for (size_t i = 0; i < entry->nr_types; i++)
+		join->counts.pending += entry->types[i].count;
+}
+
+/*
+ * Settles what has its stack and is not of this pass; all that has one, if this
+ * is the end.
+ */
+static void settle_entries(struct join *join, bool end)
+{
+	struct joint **link = &join->entries, *entry;
+
+	join->counts.pending = 0;
+	while ((entry = *link)) {
+		if (!entry->stack) {
+			count_pending(join, entry);
+		} else if (end || (is_whole(entry) && entry->pass < join->pass)) {
+			settle(join, entry);
+			*link = entry->next;
+			tdelete(entry, &join->cookies, compare_cookies);
+			free_entry(entry);
+			continue;
+		}
+		link = &entry->next;
+	}
+}
+
+void join_pass(struct join *join)
+{
+	settle_entries(join, false);
+	for (int i = 0; i < join->nr_cpus; i++) {
+		struct cpu *cpu = &join->cpus[i];
+
+		if (cpu->nr_recent < MAX_RECENT)
+			continue;
+		tdestroy(cpu->older, free);
+		cpu->older = cpu->recent;
+		cpu->recent = NULL;
+		cpu->nr_recent = 0;
+	}
+	join->pass++;
+}
+
+void join_finish(struct join *join)
+{
+	settle_entries(join, true);
+}
+
+const struct join_counts *join_counts(const struct join *join)
+{
+	return &join->counts;
+}

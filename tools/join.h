@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Puts the user stacks of a trace back to the events that asked for them: a
+ * cookie record belongs to the latest event before it on its CPU, of its task
+ * and of the type that it names, unless records were lost in between; a stack
+ * belongs to all events whose cookie record has its cookie.
+ *
+ * Records of one CPU come in order.  Those of different CPUs may not, but each
+ * comes before the end of the pass after the one in which the next record of
+ * its cookie came.
+ */
+#ifndef JOIN_H
+#define JOIN_H
+
+#include "trace_record.h"
+
+struct join;
+
+struct join_stack {
+	uint64_t cookie;
+	uint32_t nr, stop;
+	int32_t tid;
+	struct frame frames[];
+};
+
+/* One event of that type has that stack. */
+typedef void (*join_fn)(void *context, uint32_t type,
+			const struct join_stack *stack);
+
+struct join_counts {
+	unsigned long events;		/* records that are not ours */
+	unsigned long joined;		/* events whose stack is there, whole */
+	unsigned long truncated;	/* joined, but the stack ends early */
+	unsigned long incomplete;	/* parts of the stack are missing */
+	unsigned long pending;		/* no stack came */
+	unsigned long stray_cookies;	/* cookie records without their event */
+	unsigned long stray_stacks;	/* stacks that no event is known of */
+};
+
+struct join *join_new(join_fn joined, void *context);
+void join_free(struct join *join);
+
+void join_event(struct join *join, int cpu, int32_t tid, uint32_t type);
+void join_cookie(struct join *join, int cpu, int32_t tid,
+		 const struct cookie_record *record);
+void join_stack(struct join *join, int32_t tid,
+		const struct stack_record *record);
+
+/* Records were lost on that CPU before the next one. */
+void join_lost(struct join *join, int cpu);
+
+/* All buffers have been read until they were empty. */
+void join_pass(struct join *join);
+
+/* Nothing comes any more. */
+void join_finish(struct join *join);
+
+/* Of what join_pass() or join_finish() has settled; pending is up to date. */
+const struct join_counts *join_counts(const struct join *join);
+
+#endif

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+/*
+ * codectl record: the user stacks of events.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "flamegraph.h"
+#include "session.h"
+#include "stacks.h"
+#include "tool.h"
+
+/* Between two looks at the buffers. */
+#define PERIOD_MS	50
+/* How often at the end, for what is on its way back to user space. */
+#define LAST_PASSES	4
+/* Records between two looks at the clock. */
+#define RECORDS_PER_LOOK	1024
+
+struct options {
+	bool futex;
+	char **events;		/* room for all */
+	size_t nr_events;
+	pid_t pid;
+	char **command;
+	double duration;	/* seconds, 0: until it ends */
+	unsigned long buffer_kib;
+	const char *folded, *svg;
+};
+
+struct recording {
+	struct session session;
+	struct record_layout layout;
+	struct join *join;
+	struct stacks *stacks;
+	struct frames *frames;
+	double end;		/* by the monotonic clock, 0: none */
+	bool stopped;
+	unsigned long records;
+	unsigned long lost;	/* at least that many */
+	unsigned long malformed;
+};
+
+static volatile sig_atomic_t interrupted;
+
+/* ------------------------------------------------------------------ options */
+
+static double parse_duration(const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds > 0) || seconds > 1e9)
+		die_usage("not a number of seconds: %s", text);
+	return seconds;
+}
+
+static void parse_option(struct options *options, int option)
+{
+	switch (option) {
+	case 'f':
+		options->futex = true;
+		break;
+	case 'e':
+		options->events[options->nr_events++] = optarg;
+		break;
+	case 'p':
+		options->pid = need_pid(optarg);
+		break;
+	case 'd':
+		options->duration = parse_duration(optarg);
+		break;
+	case 'b':
+		options->buffer_kib = need_number("a size in KiB", optarg);
+		break;
+	case 'o':
+		options->folded = optarg;
+		break;
+	case 'g':
+		options->svg = optarg;
+		break;
+	default:
+		die_usage("record has no such option, or it lacks its value");
+	}
+}
+
+static void parse_options(struct options *options, int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "futex", no_argument, NULL, 'f' },
+		{ "event", required_argument, NULL, 'e' },
+		{ "duration", required_argument, NULL, 'd' },
+		{ "buffer", required_argument, NULL, 'b' },
+		{ "folded", required_argument, NULL, 'o' },
+		{ "flamegraph", required_argument, NULL, 'g' },
+		{ }
+	};
+	int option;
+
+	*options = (struct options){ 0 };
+	options->events = need(calloc(argc, sizeof(*options->events)));
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "+p:", known, NULL)) != -1)
+		parse_option(options, option);
+	if (optind < argc) {
+		if (strcmp(argv[optind - 1], "--"))
+			die_usage("a command to record comes after '--'");
+		options->command = argv + optind;
+	}
+	if (options->command && options->pid)
+		die_usage("a command or -p, not both");
+}
+
+/* ------------------------------------------------------------------ records */
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+/* Events may come faster than they are read: this is for within a pass as well. */
+static bool must_stop(struct recording *recording)
+{
+	if (!interrupted && (!recording->end || now() < recording->end))
+		return false;
+	if (!recording->stopped)
+		session_stop(&recording->session);
+	recording->stopped = true;
+	return true;
+}
+
+static bool take_record(struct recording *recording, int type, int32_t tid,
+			int cpu, const struct tep_record *record)
+{
+	const struct record_layout *layout = &recording->layout;
+	struct cookie_record cookie;
+	struct stack_record stack;
+	struct file_record file;
+
+	if (type == layout->cookie_type) {
+		if (!cookie_record_parse(&cookie, layout, record->data,
+					 record->size))
+			return false;
+		join_cookie(recording->join, cpu, tid, &cookie);
+	} else if (type == layout->stack_type) {
+		if (!stack_record_parse(&stack, layout, record->data,
+					record->size))
+			return false;
+		join_stack(recording->join, tid, &stack);
+	} else if (type == layout->file_type) {
+		if (!file_record_parse(&file, layout, record->data, record->size))
+			return false;
+		frames_add_file(recording->frames, &file);
+	} else {
+		join_event(recording->join, cpu, tid, type);
+	}
+	return true;
+}
+
+static int on_record(struct tep_event *event, struct tep_record *record, int cpu,
+		     void *context)
+{
+	struct recording *recording = context;
+	int32_t tid = tep_data_pid(recording->session.tep, record);
+
+	if (record->missed_events) {
+		recording->lost += record->missed_events > 0 ?
+				   record->missed_events : 1;
+		join_lost(recording->join, cpu);
+	}
+	if (!take_record(recording, event->id, tid, cpu, record))
+		recording->malformed++;
+	if (++recording->records % RECORDS_PER_LOOK == 0)
+		must_stop(recording);
+	return 0;
+}
+
+static void read_buffers(struct recording *recording)
+{
+	if (tracefs_iterate_raw_events(recording->session.tep,
+				       recording->session.instance, NULL, 0,
+				       on_record, recording) < 0 &&
+	    errno != EINTR)
+		die("cannot read the trace: %s", strerror(errno));
+	join_pass(recording->join);
+}
+
+static void pause_ms(int milliseconds)
+{
+	poll(NULL, 0, milliseconds);
+}
+
+/* ---------------------------------------------------------------- recording */
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+static void catch_signals(void)
+{
+	static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = on_signal };
+
+	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
+		sigaction(caught[i], &action, NULL);
+}
+
+static bool has_ended(const struct options *options, struct child *child)
+{
+	if (options->command)
+		return child_has_ended(child);
+	return options->pid && kill(options->pid, 0) && errno == ESRCH;
+}
+
+static void record(struct recording *recording, const struct options *options,
+		   struct child *child)
+{
+	bool ended = false;
+
+	if (options->duration)
+		recording->end = now() + options->duration;
+	while (!must_stop(recording) && !ended) {
+		pause_ms(PERIOD_MS);
+		ended = has_ended(options, child);
+		read_buffers(recording);
+	}
+	if (options->command)
+		child_terminate(child);
+	if (!recording->stopped)
+		session_stop(&recording->session);
+	recording->stopped = true;
+}
+
+/* Stacks come when their tasks return to user space, ids with the first of them. */
+static void read_rest(struct recording *recording)
+{
+	for (int pass = 0; pass < LAST_PASSES; pass++) {
+		read_buffers(recording);
+		if (pass && !join_counts(recording->join)->pending)
+			break;
+		pause_ms(PERIOD_MS);
+	}
+	join_finish(recording->join);
+	if (!stacks_lack_ids(recording->stacks, recording->frames))
+		return;
+	session_explain_ids();
+	read_buffers(recording);
+}
+
+static void find_processes(struct stacks *stacks)
+{
+	char *tgids = tracefs_instance_file_read(NULL, "saved_tgids", NULL);
+
+	if (tgids)
+		stacks_find_processes(stacks, tgids);
+	free(tgids);
+}
+
+/* ------------------------------------------------------------------- report */
+
+static const char *event_name(void *context, uint32_t type)
+{
+	static char name[256];
+	struct session *session = context;
+	struct tep_event *event = tep_find_event(session->tep, type);
+
+	if (!event)
+		return "unknown event";
+	snprintf(name, sizeof(name), "%s:%s", event->system, event->name);
+	return name;
+}
+
+static void say_unless_none(unsigned long count, const char *what)
+{
+	if (count)
+		fprintf(stderr, "codectl: %lu %s\n", count, what);
+}
+
+static void print_counts(const struct recording *recording)
+{
+	const struct join_counts *counts = join_counts(recording->join);
+
+	fprintf(stderr, "codectl: %lu events, %lu with their stack (%zu different)\n",
+		counts->events, counts->joined, stacks_count(recording->stacks));
+	say_unless_none(counts->truncated, "of the stacks are truncated: they end before the outermost frame");
+	say_unless_none(counts->incomplete, "events with a stack of which parts were lost, left out");
+	say_unless_none(counts->pending, "events whose stack has not come: lost, or the task has not returned to user space");
+	say_unless_none(counts->stray_cookies, "stacks asked for by events that were lost");
+	say_unless_none(counts->stray_stacks, "stacks of events that were lost");
+	say_unless_none(recording->lost, "records lost, at least: a larger --buffer may help");
+	say_unless_none(recording->malformed, "records of the trace could not be made out");
+}
+
+static void write_folded(struct recording *recording, FILE *to, const char *path)
+{
+	stacks_fold(recording->stacks, recording->frames, event_name,
+		    &recording->session, to);
+	if (fflush(to) || ferror(to))
+		die("cannot write %s: %s", path, strerror(errno));
+}
+
+static void report(struct recording *recording, FILE *folded, FILE *flames,
+		   const struct options *options, const char *renderer)
+{
+	find_processes(recording->stacks);
+	stacks_print(recording->stacks, recording->frames, event_name,
+		     &recording->session, stdout);
+	finish_output();
+	print_counts(recording);
+	if (folded)
+		write_folded(recording, folded, options->folded);
+	if (!flames)
+		return;
+	if (!stacks_count(recording->stacks))
+		die("there is no stack to draw in %s", options->svg);
+	write_folded(recording, flames, "a temporary file");
+	flamegraph_draw(renderer, flames, options->svg);
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static void open_recording(struct recording *recording,
+			   const struct options *options)
+{
+	struct session *session = &recording->session;
+
+	*recording = (struct recording){ 0 };
+	session_check();
+	if (options->futex || !options->nr_events)
+		session_add_event(session, "syscalls:sys_enter_futex");
+	for (size_t i = 0; i < options->nr_events; i++)
+		session_add_event(session, options->events[i]);
+	session_open(session, options->buffer_kib);
+	if (!record_layout_read(&recording->layout, session->tep))
+		die("this kernel's records of user stacks have another form");
+	recording->stacks = stacks_new();
+	recording->frames = frames_new();
+	recording->join = join_new(stacks_add, recording->stacks);
+}
+
+static void start(struct recording *recording, const struct options *options,
+		  struct child *child)
+{
+	struct session *session = &recording->session;
+
+	if (options->command) {
+		child_prepare(child, options->command);
+		session_follow_thread(session, child->pid);
+	} else if (options->pid) {
+		session_follow_process(session, options->pid);
+	} else {
+		session_leave_out(session, getpid());
+	}
+	catch_signals();
+	session_start(session);
+	if (options->command)
+		child_release(child, options->command[0]);
+}
+
+static void close_recording(struct recording *recording)
+{
+	join_free(recording->join);
+	stacks_free(recording->stacks);
+	frames_free(recording->frames);
+	session_close(&recording->session);
+}
+
+/* What cannot be written is to be known before anything is recorded. */
+static FILE *open_output(const char *path)
+{
+	FILE *file;
+
+	if (!path)
+		return NULL;
+	file = fopen(path, "we");
+	if (!file)
+		die("cannot write %s: %s", path, strerror(errno));
+	return file;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct recording recording;
+	struct options options;
+	struct child child = { 0 };
+	char *renderer = NULL;
+	FILE *folded, *flames = NULL;
+
+	parse_options(&options, argc, argv);
+	need_codectl();
+	if (options.svg) {
+		renderer = flamegraph_find();
+		flames = need(tmpfile());
+	}
+	folded = open_output(options.folded);
+	open_recording(&recording, &options);
+	start(&recording, &options, &child);
+	record(&recording, &options, &child);
+	read_rest(&recording);
+	report(&recording, folded, flames, &options, renderer);
+	close_recording(&recording);
+	if (flames)
+		fclose(flames);
+	if (folded && fclose(folded))
+		die("cannot write %s: %s", options.folded, strerror(errno));
+	free(renderer);
+	free(options.events);
+	return 0;
+}

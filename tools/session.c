@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guard.h"
+#include "session.h"
+#include "tool.h"
+
+#define STACKS	"options/userstacktrace_delay"
+
+/* ----------------------------------------------------------------- tracefs */
+
+void session_check(void)
+{
+	const char *dir = NULL;
+
+	if (tracefs_tracing_dir_is_mounted(false, &dir) != 1)
+		die("tracefs is not mounted: 'mount -t tracefs tracefs /sys/kernel/tracing' mounts it");
+	dir = tracefs_tracing_dir();
+	if (!dir)
+		die("tracefs cannot be found");
+	if (access(dir, R_OK | W_OK | X_OK))
+		die("not permitted to use tracefs at %s: it takes root (%s)", dir,
+		    strerror(errno));
+	if (!tracefs_file_exists(NULL, STACKS))
+		die("this kernel's tracefs has no deferred user stacks (" STACKS ")");
+}
+
+static char *last_error(struct session *session)
+{
+	int error = errno;
+	char *text = tracefs_error_last(session->instance);
+
+	if (text && strcspn(text, "\n")) {
+		text[strcspn(text, "\n")] = '\0';
+		return text;
+	}
+	free(text);
+	return need(strdup(strerror(error)));
+}
+
+static void write_file(struct session *session, const char *name,
+		       const char *text, bool append)
+{
+	int written = append ?
+		tracefs_instance_file_append(session->instance, name, text) :
+		tracefs_instance_file_write(session->instance, name, text);
+
+	if (written < 0)
+		die("cannot write %s to %s of tracefs: %s", text, name,
+		    last_error(session));
+}
+
+/* ------------------------------------------------------------------ events */
+
+static size_t list_len(char **list)
+{
+	size_t len = 0;
+
+	while (list && list[len])
+		len++;
+	return len;
+}
+
+static void list_add(char ***list, const char *text)
+{
+	size_t len = list_len(*list);
+
+	for (size_t i = 0; i < len; i++)
+		if (!strcmp((*list)[i], text))
+			return;
+	*list = need(reallocarray(*list, len + 2, sizeof(**list)));
+	(*list)[len] = need(strdup(text));
+	(*list)[len + 1] = NULL;
+}
+
+/* Whether there is that event, and it can be enabled. */
+static bool try_event(struct session *session, const char *system,
+		      const char *event)
+{
+	char *name;
+
+	if (!*system || !*event || strchr(system, '/') || strchr(event, '/') ||
+	    !tracefs_event_file_exists(NULL, system, event, "enable"))
+		return false;
+	name = format("%s:%s", system, event);
+	list_add(&session->systems, system);
+	list_add(&session->events, name);
+	free(name);
+	return true;
+}
+
+void session_add_event(struct session *session, const char *name)
+{
+	const char *colon = strchr(name, ':');
+	bool found = false;
+	char **systems;
+
+	if (colon) {
+		char *system = need(strndup(name, colon - name));
+
+		found = try_event(session, system, colon + 1);
+		free(system);
+	} else {
+		systems = need(tracefs_event_systems(NULL));
+		for (size_t i = 0; systems[i]; i++)
+			found |= try_event(session, systems[i], name);
+		tracefs_list_free(systems);
+	}
+	if (!found)
+		die("no such event: %s (%s/available_events lists them)", name,
+		    tracefs_tracing_dir());
+}
+
+static void enable_events(struct session *session, bool enable)
+{
+	for (size_t i = 0; session->events && session->events[i]; i++) {
+		char *system = need(strdup(session->events[i]));
+		char *event = strchr(system, ':');
+		int failed;
+
+		*event++ = '\0';
+		failed = enable ?
+			tracefs_event_enable(session->instance, system, event) :
+			tracefs_event_disable(session->instance, system, event);
+		if (failed && enable)
+			die("cannot enable the event %s: %s", session->events[i],
+			    last_error(session));
+		free(system);
+	}
+}
+
+/* ---------------------------------------------------------------- instance */
+
+static void make_instance(struct session *session)
+{
+	char *name = format("codectl-%d", getpid());
+	char *dir;
+
+	session->instance = tracefs_instance_create(name);
+	if (!session->instance)
+		die("cannot make an instance of tracefs: %s", strerror(errno));
+	dir = need(tracefs_instance_get_dir(session->instance));
+	if (!tracefs_instance_is_new(session->instance))
+		die("there is an instance of that name, which 'rmdir %s' removes",
+		    dir);
+	guard_start(dir);
+	tracefs_put_tracing_file(dir);
+	free(name);
+}
+
+void session_open(struct session *session, unsigned long buffer_kib)
+{
+	list_add(&session->systems, "ftrace");
+	session->tep = tracefs_local_events_system(NULL,
+				(const char * const *)session->systems);
+	if (!session->tep)
+		die("cannot read the formats of events in %s",
+		    tracefs_tracing_dir());
+	make_instance(session);
+	write_file(session, STACKS, "1", false);
+	if (tracefs_option_enable(session->instance, TRACEFS_OPTION_RECORD_TGID))
+		die("cannot set options/record-tgid of tracefs: %s",
+		    last_error(session));
+	if (buffer_kib) {
+		char *size = format("%lu", buffer_kib);
+
+		write_file(session, "buffer_size_kb", size, false);
+		free(size);
+	}
+}
+
+void session_follow_thread(struct session *session, pid_t tid)
+{
+	char *text = format("%d", tid);
+
+	if (tracefs_option_enable(session->instance, TRACEFS_OPTION_EVENT_FORK))
+		die("cannot set options/event-fork of tracefs: %s",
+		    last_error(session));
+	write_file(session, "set_event_pid", text, true);
+	free(text);
+}
+
+struct tids {
+	pid_t *tid;
+	size_t nr;
+};
+
+static bool is_new(struct tids *tids, pid_t tid)
+{
+	for (size_t i = 0; i < tids->nr; i++)
+		if (tids->tid[i] == tid)
+			return false;
+	tids->tid = need(reallocarray(tids->tid, tids->nr + 1, sizeof(tid)));
+	tids->tid[tids->nr++] = tid;
+	return true;
+}
+
+static bool follow_new_threads(struct session *session, pid_t pid,
+			       struct tids *tids)
+{
+	char *path = format("/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	bool any = false;
+
+	if (!dir)
+		die_proc(pid, "task", errno);
+	while ((entry = readdir(dir))) {
+		pid_t tid = atoi(entry->d_name);
+
+		if (tid > 0 && is_new(tids, tid)) {
+			session_follow_thread(session, tid);
+			any = true;
+		}
+	}
+	closedir(dir);
+	free(path);
+	return any;
+}
+
+/*
+ * Who is followed has those followed that it starts: once there is no other
+ * thread, none can come from one that is not.
+ */
+void session_follow_process(struct session *session, pid_t pid)
+{
+	struct tids tids = { 0 };
+
+	while (follow_new_threads(session, pid, &tids))
+		;
+	free(tids.tid);
+}
+
+void session_leave_out(struct session *session, pid_t tid)
+{
+	char *text = format("%d", tid);
+
+	write_file(session, "set_event_notrace_pid", text, false);
+	free(text);
+}
+
+void session_start(struct session *session)
+{
+	enable_events(session, true);
+}
+
+void session_stop(struct session *session)
+{
+	enable_events(session, false);
+}
+
+void session_explain_ids(void)
+{
+	tracefs_instance_file_write(NULL, "code_replay", "1");
+}
+
+void session_close(struct session *session)
+{
+	char *dir = need(tracefs_instance_get_dir(session->instance));
+
+	tracefs_instance_free(session->instance);
+	tep_free(session->tep);
+	if (!guard_end())
+		die("cannot remove the instance of tracefs: 'rmdir %s' may", dir);
+	tracefs_put_tracing_file(dir);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An instance of tracefs of our own, which goes when we do.
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <tracefs.h>
+
+struct session {
+	struct tracefs_instance *instance;
+	struct tep_handle *tep;
+	char **systems;		/* of the events, for tep; ends with NULL */
+	char **events;		/* SYSTEM:EVENT, likewise */
+};
+
+/* Each of these exits with the reason if it cannot be done. */
+
+/* That tracefs is there, may be used, and has deferred user stacks. */
+void session_check(void);
+
+/* Notes the events of that name, SYSTEM:EVENT or EVENT. */
+void session_add_event(struct session *session, const char *name);
+
+/* The instance, with deferred user stacks, and nothing enabled. */
+void session_open(struct session *session, unsigned long buffer_kib);
+
+/* Only threads of that process, and what they start from then on. */
+void session_follow_process(struct session *session, pid_t pid);
+/* Only that thread, and what it starts. */
+void session_follow_thread(struct session *session, pid_t tid);
+/* All but that thread. */
+void session_leave_out(struct session *session, pid_t tid);
+
+void session_start(struct session *session);
+
+/* No events any more; stacks still come. */
+void session_stop(struct session *session);
+
+/* The kernel is to explain all ids once more. */
+void session_explain_ids(void);
+
+/* Removes the instance. */
+void session_close(struct session *session);
+
+#endif

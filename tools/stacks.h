@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks with their events, each kept once and counted.
+ */
+#ifndef STACKS_H
+#define STACKS_H
+
+#include <stdio.h>
+
+#include "frames.h"
+#include "join.h"
+
+struct stacks;
+
+/* The name of the event of that type. */
+typedef const char *(*event_name_fn)(void *context, uint32_t type);
+
+struct stacks *stacks_new(void);
+void stacks_free(struct stacks *stacks);
+
+/* A join_fn, with the stacks as its context. */
+void stacks_add(void *stacks, uint32_t type, const struct join_stack *stack);
+
+size_t stacks_count(const struct stacks *stacks);
+
+/* Whether some frame has an id that @frames does not know. */
+bool stacks_lack_ids(const struct stacks *stacks, const struct frames *frames);
+
+/*
+ * The process of each thread that had ended when its stack came, as the text of
+ * tracefs's saved_tgids says.
+ */
+void stacks_find_processes(struct stacks *stacks, const char *saved_tgids);
+
+/* For a reader, and a line each for a flame graph. */
+void stacks_print(const struct stacks *stacks, struct frames *frames,
+		  event_name_fn name, void *context, FILE *to);
+void stacks_fold(const struct stacks *stacks, struct frames *frames,
+		 event_name_fn name, void *context, FILE *to);
+
+#endif

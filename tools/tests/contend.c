@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/*
+ * usage: contend THREADS ROUNDS
+ *
+ * Threads that wait for one another, so that each stack of a futex system call
+ * is known: turn() by way of take() or give(), in worker().  Prints how often it
+ * was anyone's turn.
+ */
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static _Atomic int whose;
+static int nr_threads, rounds;
+static long turns;
+
+static __attribute__((noinline)) void take(int mine)
+{
+	int other;
+
+	while ((other = whose) != mine)
+		syscall(SYS_futex, &whose, FUTEX_WAIT_PRIVATE, other, NULL);
+}
+
+static __attribute__((noinline)) void give(int next)
+{
+	whose = next;
+	syscall(SYS_futex, &whose, FUTEX_WAKE_PRIVATE, 1 << 30);
+}
+
+static __attribute__((noinline)) void turn(int mine)
+{
+	take(mine);
+	turns++;
+	give((mine + 1) % nr_threads);
+	__asm__ volatile("");
+}
+
+static void *worker(void *context)
+{
+	for (int i = 0; i < rounds; i++)
+		turn((long)context);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[64];
+
+	if (argc != 3)
+		return 2;
+	nr_threads = atoi(argv[1]);
+	rounds = atoi(argv[2]);
+	if (nr_threads < 1 || nr_threads > 64)
+		return 2;
+	for (long i = 0; i < nr_threads; i++)
+		if (pthread_create(&threads[i], NULL, worker, (void *)i))
+			return 1;
+	for (int i = 0; i < nr_threads; i++)
+		pthread_join(threads[i], NULL);
+	printf("turns %ld\n", turns);
+	return 0;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/codectl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool.h"
+
+#ifndef SYS_codectl
+#define SYS_codectl	473
+#endif
+
+static void complain(const char *message, va_list arguments)
+{
+	fflush(stdout);
+	fputs("codectl: ", stderr);
+	vfprintf(stderr, message, arguments);
+	fputc('\n', stderr);
+}
+
+void die(const char *message, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, message);
+	complain(message, arguments);
+	va_end(arguments);
+	exit(EXIT_FAILED);
+}
+
+void die_usage(const char *message, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, message);
+	complain(message, arguments);
+	va_end(arguments);
+	fputs("codectl: 'codectl --help' shows how it is called\n", stderr);
+	exit(EXIT_USAGE);
+}
+
+int finish_output(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		die("cannot write the output: %s", strerror(errno));
+	return 0;
+}
+
+void *need(void *memory)
+{
+	if (!memory)
+		die("out of memory");
+	return memory;
+}
+
+char *format(const char *text, ...)
+{
+	va_list arguments;
+	char *string;
+	int len;
+
+	va_start(arguments, text);
+	len = vasprintf(&string, text, arguments);
+	va_end(arguments);
+	return need(len < 0 ? NULL : string);
+}
+
+void need_codectl(void)
+{
+	if (access("/proc/self/codectl", F_OK))
+		die("this kernel has no codectl: there is no /proc/self/codectl");
+	if (syscall(SYS_codectl, CODE_UNREGISTER, NULL, 0, CODE_FLAG_INVALID) &&
+	    errno == ENOSYS)
+		die("codectl is switched off: by codectl=off on the kernel's command line, or sysctl kernel.codectl=0");
+}
+
+unsigned long need_number(const char *what, const char *text)
+{
+	unsigned long number;
+	char *end;
+
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (errno || *end || text[0] < '0' || text[0] > '9' || !number)
+		die_usage("not %s: %s", what, text);
+	return number;
+}
+
+pid_t need_pid(const char *text)
+{
+	unsigned long number = need_number("the id of a process", text);
+	pid_t pid = number;
+
+	if (pid < 0 || (unsigned long)pid != number ||
+	    (kill(pid, 0) && errno == ESRCH))
+		die("no process has the id %lu", number);
+	return pid;
+}
+
+void die_proc(pid_t pid, const char *name, int error)
+{
+	if (error == EACCES || error == EPERM)
+		die("not permitted to read /proc/%d/%s: it takes root, or to be the process's user",
+		    pid, name);
+	if (error == ENOENT || error == ESRCH)
+		die("process %d has ended", pid);
+	die("cannot read /proc/%d/%s: %s", pid, name, strerror(error));
+}
+
+int open_proc(pid_t pid, const char *name)
+{
+	char *path = format("/proc/%d/%s", pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	free(path);
+	if (fd < 0)
+		die_proc(pid, name, errno);
+	return fd;
+}
+
+char *escape(const char *text, size_t len, const char *also)
+{
+	char *copy = need(malloc(4 * len + 1)), *to = copy;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = text[i];
+
+		if (c < ' ' || c == 127 || (c && strchr(also, c)))
+			to += sprintf(to, "\\%03o", c);
+		else
+			*to++ = c;
+	}
+	*to = '\0';
+	return copy;
+}
+
+char *hex_build_id(const uint8_t *id, size_t len)
+{
+	char *text = need(malloc(2 * len + 1));
+
+	for (size_t i = 0; i < len; i++)
+		sprintf(text + 2 * i, "%02x", id[i]);
+	text[2 * len] = '\0';
+	return text;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOL_H
+#define TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* Documented in codectl(1). */
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+int cmd_list(int argc, char **argv);
+int cmd_where(int argc, char **argv);
+int cmd_record(int argc, char **argv);
+
+/* One line on standard error, and exit with EXIT_FAILED or EXIT_USAGE. */
+void die(const char *format, ...)
+	__attribute__((noreturn, format(printf, 1, 2)));
+void die_usage(const char *format, ...)
+	__attribute__((noreturn, format(printf, 1, 2)));
+
+/* 0, if all of standard output could be written. */
+int finish_output(void);
+
+/* @memory, unless there was none. */
+void *need(void *memory);
+
+/* A string of its own, as printf() prints it. */
+char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Exits where the kernel has no codectl, or has it switched off. */
+void need_codectl(void);
+
+/* The process whose id @text is; exits unless it is there. */
+pid_t need_pid(const char *text);
+
+/* A number of at least 1; exits if @text is none. */
+unsigned long need_number(const char *what, const char *text);
+
+/* Exits with what @error means, of using /proc/PID/NAME. */
+void die_proc(pid_t pid, const char *name, int error)
+	__attribute__((noreturn));
+
+/* /proc/PID/NAME opened for reading; exits if it cannot be. */
+int open_proc(pid_t pid, const char *name);
+
+/*
+ * The @len bytes at @text, which somebody else made, as a string of its own:
+ * control characters, and what is in @also, as \ooo.
+ */
+char *escape(const char *text, size_t len, const char *also);
+
+/* Build-id in hexadecimal digits, as a string of its own. */
+char *hex_build_id(const uint8_t *id, size_t len);
+
+#endif

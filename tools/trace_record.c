@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include <event-parse.h>
+#include <string.h>
+
+#include "trace_record.h"
+
+static const char * const stop_names[STOP_MAX] = {
+	[STOP_COMPLETE]		= "complete",
+	[STOP_FP_END]		= "fp-end",
+	[STOP_NO_RULE]		= "no-rule",
+	[STOP_BAD_TABLE]	= "bad-table",
+	[STOP_FAULT]		= "fault",
+	[STOP_BAD_FRAME]	= "bad-frame",
+	[STOP_CHANGED]		= "changed",
+	[STOP_KILLED]		= "killed",
+	[STOP_LIMIT]		= "limit",
+	[STOP_NO_MEMORY]	= "no-memory",
+};
+
+const char *stop_name(uint32_t stop)
+{
+	return stop < STOP_MAX ? stop_names[stop] : "unknown reason";
+}
+
+/* ------------------------------------------------------------- the layout */
+
+struct wanted {
+	const char *name;
+	struct record_field *field;
+	uint32_t size;		/* 0: goes on to the end of the record */
+};
+
+static bool read_fields(struct tep_event *event, const struct wanted *wanted)
+{
+	for (; wanted->name; wanted++) {
+		struct tep_format_field *field;
+
+		field = tep_find_field(event, wanted->name);
+		if (!field || field->offset < 0 || field->size < 0 ||
+		    (uint32_t)field->size < wanted->size)
+			return false;
+		wanted->field->offset = field->offset;
+		wanted->field->size = wanted->size;
+	}
+	return true;
+}
+
+static bool read_record(struct tep_handle *tep, const char *name, int *type,
+			const struct wanted *wanted)
+{
+	struct tep_event *event = tep_find_event_by_name(tep, "ftrace", name);
+
+	*type = event ? event->id : -1;
+	return event && read_fields(event, wanted);
+}
+
+bool record_layout_read(struct record_layout *layout, struct tep_handle *tep)
+{
+	const struct wanted cookie[] = {
+		{ "cookie", &layout->cookie.cookie, 8 },
+		{ "event", &layout->cookie.event, 4 },
+		{ }
+	};
+	const struct wanted stack[] = {
+		{ "cookie", &layout->stack.cookie, 8 },
+		{ "nr", &layout->stack.nr, 4 },
+		{ "first", &layout->stack.first, 4 },
+		{ "stop", &layout->stack.stop, 4 },
+		{ "count", &layout->stack.count, 4 },
+		{ "frames", &layout->stack.frames, 0 },
+		{ }
+	};
+	const struct wanted file[] = {
+		{ "id", &layout->file.id, 8 },
+		{ "inode", &layout->file.inode, 8 },
+		{ "dev_major", &layout->file.dev_major, 4 },
+		{ "dev_minor", &layout->file.dev_minor, 4 },
+		{ "names", &layout->file.names, 4 },
+		{ "build_id_len", &layout->file.build_id_len, 4 },
+		{ "build_id", &layout->file.build_id, BUILD_ID_MAX },
+		{ "path", &layout->file.path, 0 },
+		{ }
+	};
+
+	*layout = (struct record_layout){ 0 };
+	return read_record(tep, "user_unwind", &layout->cookie_type, cookie) &&
+	       read_record(tep, "user_unwind_stack", &layout->stack_type, stack) &&
+	       read_record(tep, "file_map", &layout->file_type, file);
+}
+
+/* ------------------------------------------------------------ the records */
+
+struct record {
+	const char *data;
+	size_t len;
+};
+
+static bool copy_field(const struct record *record, struct record_field field,
+		       void *to, size_t size)
+{
+	if (field.offset > record->len || size > record->len - field.offset)
+		return false;
+	memcpy(to, record->data + field.offset, size);
+	return true;
+}
+
+static bool get_u32(const struct record *record, struct record_field field,
+		    uint32_t *value)
+{
+	return copy_field(record, field, value, sizeof(*value));
+}
+
+static bool get_u64(const struct record *record, struct record_field field,
+		    uint64_t *value)
+{
+	return copy_field(record, field, value, sizeof(*value));
+}
+
+bool cookie_record_parse(struct cookie_record *to,
+			 const struct record_layout *layout,
+			 const void *data, size_t len)
+{
+	struct record record = { data, len };
+
+	return get_u64(&record, layout->cookie.cookie, &to->cookie) &&
+	       get_u32(&record, layout->cookie.event, &to->event);
+}
+
+bool stack_record_parse(struct stack_record *to,
+			const struct record_layout *layout,
+			const void *data, size_t len)
+{
+	struct record record = { data, len };
+
+	if (!get_u64(&record, layout->stack.cookie, &to->cookie) ||
+	    !get_u32(&record, layout->stack.nr, &to->nr) ||
+	    !get_u32(&record, layout->stack.first, &to->first) ||
+	    !get_u32(&record, layout->stack.stop, &to->stop) ||
+	    !get_u32(&record, layout->stack.count, &to->count))
+		return false;
+	return to->nr <= STACK_MAX_FRAMES && to->first <= to->nr &&
+	       to->count <= to->nr - to->first &&
+	       copy_field(&record, layout->stack.frames, to->frames,
+			  to->count * sizeof(to->frames[0]));
+}
+
+bool file_record_parse(struct file_record *to,
+		       const struct record_layout *layout,
+		       const void *data, size_t len)
+{
+	struct record record = { data, len };
+	uint32_t path = layout->file.path.offset;
+	size_t path_len;
+
+	if (!get_u64(&record, layout->file.id, &to->id) ||
+	    !get_u64(&record, layout->file.inode, &to->inode) ||
+	    !get_u32(&record, layout->file.dev_major, &to->dev_major) ||
+	    !get_u32(&record, layout->file.dev_minor, &to->dev_minor) ||
+	    !get_u32(&record, layout->file.names, &to->names) ||
+	    !get_u32(&record, layout->file.build_id_len, &to->build_id_len) ||
+	    !copy_field(&record, layout->file.build_id, to->build_id,
+			sizeof(to->build_id)) ||
+	    to->build_id_len > BUILD_ID_MAX || path > len)
+		return false;
+	path_len = strnlen(record.data + path, len - path);
+	if (path_len >= sizeof(to->path))
+		return false;
+	memcpy(to->path, record.data + path, path_len);
+	to->path[path_len] = '\0';
+	return to->id != 0;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TRACE_RECORD_H
+#define TRACE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tep_handle;
+
+/* Frames of the longest stack that the kernel takes. */
+#define STACK_MAX_FRAMES	512
+#define BUILD_ID_MAX		20
+
+enum stack_stop {
+	STOP_COMPLETE,
+	STOP_FP_END,
+	STOP_NO_RULE,
+	STOP_BAD_TABLE,
+	STOP_FAULT,
+	STOP_BAD_FRAME,
+	STOP_CHANGED,
+	STOP_KILLED,
+	STOP_LIMIT,
+	STOP_NO_MEMORY,
+	STOP_MAX
+};
+
+/* Of @stop, whatever its value. */
+const char *stop_name(uint32_t stop);
+
+struct frame {
+	uint64_t offset;	/* in the file @id, or an address */
+	uint64_t id;		/* of a file or a registration, or 0 */
+};
+
+struct cookie_record {
+	uint64_t cookie;
+	uint32_t event;		/* type of the event that it belongs to */
+};
+
+/* All of a stack, or @count frames of it from @first on. */
+struct stack_record {
+	uint64_t cookie;
+	uint32_t nr, first, stop, count;
+	struct frame frames[STACK_MAX_FRAMES];
+};
+
+struct file_record {
+	uint64_t id, inode;
+	uint32_t dev_major, dev_minor;
+	uint32_t names;		/* CODE_NAMES_* of linux/codectl.h */
+	uint32_t build_id_len;
+	uint8_t build_id[BUILD_ID_MAX];
+	char path[2049];	/* escaped */
+};
+
+/* Where a field lies in a record. */
+struct record_field {
+	uint32_t offset, size;
+};
+
+/*
+ * The types of the three records and where their fields are, as their format
+ * files say; a type is -1 where there is none.
+ */
+struct record_layout {
+	int cookie_type, stack_type, file_type;
+	struct {
+		struct record_field cookie, event;
+	} cookie;
+	struct {
+		struct record_field cookie, nr, first, stop, count, frames;
+	} stack;
+	struct {
+		struct record_field id, inode, dev_major, dev_minor, names;
+		struct record_field build_id_len, build_id, path;
+	} file;
+};
+
+/* False if @tep lacks one of the records, or one has not the fields it must. */
+bool record_layout_read(struct record_layout *layout, struct tep_handle *tep);
+
+/* False if the @len bytes at @data are no such record, whatever they are. */
+bool cookie_record_parse(struct cookie_record *record,
+			 const struct record_layout *layout,
+			 const void *data, size_t len);
+bool stack_record_parse(struct stack_record *record,
+			const struct record_layout *layout,
+			const void *data, size_t len);
+bool file_record_parse(struct file_record *record,
+		       const struct record_layout *layout,
+		       const void *data, size_t len);
+
+#endif
