@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 
+#include "../code_file.h"
 #include "../registry.h"
 
 #define BASE	0x10000000UL
@@ -431,6 +432,85 @@ static void lookups_while_it_changes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_empty(mm));
 }
 
+static unsigned long next(struct mm_struct *mm, unsigned long addr)
+{
+	struct codectl_region *region = codectl_get_next(mm, addr);
+	unsigned long start = region ? region->text_start : 0;
+
+	if (region)
+		codectl_region_put(region);
+
+	return start;
+}
+
+static void next_from_an_address(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+
+	KUNIT_EXPECT_EQ(test, next(mm, 0), 0);
+	KUNIT_ASSERT_EQ(test, insert(mm, BASE, END), 0);
+	KUNIT_ASSERT_EQ(test, insert(mm, END + 1, END + 2), 0);
+	KUNIT_EXPECT_EQ(test, next(mm, 0), BASE);
+	KUNIT_EXPECT_EQ(test, next(mm, BASE), BASE);
+	KUNIT_EXPECT_EQ(test, next(mm, END - 1), BASE);
+	KUNIT_EXPECT_EQ(test, next(mm, END), END + 1);
+	KUNIT_EXPECT_EQ(test, next(mm, END + 2), 0);
+}
+
+/* Whoever shows a registration may keep it longer than the registry does. */
+static void outlives_the_registry(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+	struct codectl_region *region;
+
+	KUNIT_ASSERT_EQ(test, insert(mm, BASE, END), 0);
+	region = codectl_get_next(mm, BASE);
+	KUNIT_ASSERT_NOT_NULL(test, region);
+	KUNIT_EXPECT_EQ(test, erase(mm, BASE, END), 0);
+	exit_mm(test, mm);
+	synchronize_rcu();
+	KUNIT_EXPECT_EQ(test, region->text_start, BASE);
+	codectl_region_put(region);
+}
+
+static void ids_are_never_reused(struct kunit *test)
+{
+	u64 id = codectl_next_id();
+	struct mm_struct *mm = new_mm(test);
+	struct codectl_region *region;
+
+	KUNIT_ASSERT_EQ(test, insert(mm, BASE, END), 0);
+	region = codectl_get_next(mm, BASE);
+	KUNIT_ASSERT_NOT_NULL(test, region);
+	KUNIT_EXPECT_GT(test, region->gen, id);
+	KUNIT_EXPECT_GT(test, codectl_next_id(), region->gen);
+	codectl_region_put(region);
+}
+
+/* Into @size bytes, of which nothing behind may be written. */
+static void expect_escaped(struct kunit *test, size_t size, const char *path,
+			   const char *escaped)
+{
+	char to[33];
+
+	memset(to, '#', sizeof(to));
+	code_path_escape(to, size, path);
+	KUNIT_EXPECT_STREQ(test, to, escaped);
+	KUNIT_EXPECT_EQ(test, to[size], '#');
+}
+
+static void paths_are_escaped(struct kunit *test)
+{
+	expect_escaped(test, 32, "", "");
+	expect_escaped(test, 32, "/lib/a b.so", "/lib/a b.so");
+	expect_escaped(test, 32, "\n\t\177\\", "\\012\\011\\177\\134");
+	expect_escaped(test, 32, "/caf\303\251", "/caf\303\251");
+	expect_escaped(test, 8, "/", "/");
+	expect_escaped(test, 8, "/12345678", "/...");
+	expect_escaped(test, 8, "\n\n", "\\012...");
+	expect_escaped(test, 16, "/12345678901234567890", "/12345678...");
+}
+
 static struct kunit_case registry_test_cases[] = {
 	KUNIT_CASE(overlaps),
 	KUNIT_CASE(half_open_ranges),
@@ -443,6 +523,10 @@ static struct kunit_case registry_test_cases[] = {
 	KUNIT_CASE(generations),
 	KUNIT_CASE_SLOW(many),
 	KUNIT_CASE(lookups_while_it_changes),
+	KUNIT_CASE(next_from_an_address),
+	KUNIT_CASE(outlives_the_registry),
+	KUNIT_CASE(ids_are_never_reused),
+	KUNIT_CASE(paths_are_escaped),
 	{}
 };
 
