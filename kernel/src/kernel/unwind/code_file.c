@@ -101,7 +101,12 @@ static const struct fsnotify_ops code_file_ops = {
 	.free_mark		= code_file_free_mark,
 };
 
-static struct code_file *code_file_find(struct inode *inode)
+/*
+ * An inode of overlayfs stands for two real ones where a file was mapped before it
+ * was copied up: each takes the id from the other.
+ */
+static struct code_file *code_file_find(struct inode *inode,
+					const struct file *file)
 {
 	struct fsnotify_mark *mark;
 	struct code_file *cf;
@@ -111,7 +116,7 @@ static struct code_file *code_file_find(struct inode *inode)
 		return NULL;
 
 	cf = container_of(mark, struct code_file, mark);
-	if (!READ_ONCE(cf->stale))
+	if (!READ_ONCE(cf->stale) && cf->real == file_inode(file))
 		return cf;
 
 	fsnotify_destroy_mark(mark, code_file_group);
@@ -155,6 +160,7 @@ static struct code_file *code_file_create(struct file *file)
 		return NULL;
 	cf->ino = inode->i_ino;
 	cf->dev = inode->i_sb->s_dev;
+	cf->real = file_inode(file);
 	cf->mark.mask = CODE_FILE_EVENTS;
 	cf->mark.flags |= FSNOTIFY_MARK_FLAG_NO_IREF;
 	/* Whoever comes next gets another id, and with it a build-id. */
@@ -195,7 +201,7 @@ struct code_file *code_file_get(struct file *file)
 	int ret;
 
 	do {
-		cf = code_file_find(inode);
+		cf = code_file_find(inode, file);
 		if (cf)
 			return cf;
 

@@ -16,6 +16,8 @@
  * @id: never that of another file or registration
  * @ino: inode number, as in /proc/PID/maps
  * @dev: device of the inode
+ * @real: inode that the contents are from, which that of the mark keeps; to
+ *	compare only
  * @stale: the file was written to or renamed since: the next who asks gets
  *	another id
  * @build_id_len: bytes in @build_id, 0 for none
@@ -32,6 +34,7 @@ struct code_file {
 	u64			id;
 	u64			ino;
 	dev_t			dev;
+	const struct inode	*real;
 	bool			stale;
 	u8			build_id_len;
 	u8			build_id[BUILD_ID_SIZE_MAX];
