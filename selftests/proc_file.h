@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* /proc/PID/codectl: its lines, its ioctl, and files to map code from. */
+#ifndef CODECTL_PROC_FILE_H
+#define CODECTL_PROC_FILE_H
+
+#include <limits.h>
+
+#include "codectl_test.h"
+
+/* A line, taken apart; its numbers are in the fields of CODE_QUERY. */
+struct proc_line {
+	struct code_query q;
+	bool has_debug_link;
+	uint8_t build_id[20];
+	char debug_link[PATH_MAX];
+	char path[2 * PATH_MAX];
+};
+
+/* @pid 0: this process.  A descriptor or a negative errno. */
+int proc_open(pid_t pid);
+/* The rest of the file, with a NUL; NULL on failure.  For free(). */
+char *proc_read(int fd, size_t *len);
+/* Whether the line, which has no newline, is right in every byte. */
+bool proc_parse(const char *line, struct proc_line *l);
+/* The one that starts with @text_start in what was read. */
+bool proc_find(const char *all, uint64_t text_start, struct proc_line *l);
+/* Opens, reads and finds, for this process. */
+bool proc_line_of(uint64_t text_start, struct proc_line *l);
+/* Whether lines are ascending, whole and right; their number or -1. */
+int proc_check(const char *all);
+
+/* What the line says is registered; 0 or a negative errno. */
+int proc_register(const struct proc_line *l);
+
+/* CODE_QUERY: 0 or a negative errno. */
+int code_query(int fd, struct code_query *q);
+/* All about the registration that covers @addr, names into @l. */
+int code_query_all(int fd, uint64_t addr, struct proc_line *l);
+
+/*
+ * A file of two pages with an ELF header and this build-id, the second byte of
+ * which is @version; -1 on failure, with errno.
+ */
+int elf_write(int fd, uint8_t version);
+int elf_create(const char *path, uint8_t version);
+void elf_build_id(uint8_t version, uint8_t build_id[20]);
+/* Its text, mapped and registered: one page; NULL on failure. */
+uint8_t *elf_map(int fd);
+uint8_t *elf_map_path(const char *path);
+
+#endif /* CODECTL_PROC_FILE_H */
