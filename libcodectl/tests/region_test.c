@@ -296,7 +296,7 @@ static void compact_memory(void)
 {
 	const unsigned int nr = 100000;
 	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
-					    .name_bytes = nr * 20 };
+					    .name_bytes = nr * 32 };
 	struct codectl_region_stat stat;
 	uint64_t before, after;
 	unsigned int i;

@@ -123,6 +123,15 @@ void test_wait(pid_t pid)
 	CHECK_EQ(status, 0);
 }
 
+void test_wait_for(const uint32_t *word, uint32_t bits)
+{
+	unsigned int tries = 10000;
+
+	while (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bits) && --tries)
+		usleep(1000);
+	CHECK(tries);
+}
+
 uint32_t test_random(uint32_t below)
 {
 	static uint64_t state = 88172645463325252ULL;

@@ -68,6 +68,9 @@ int test_id(uint64_t ip);
 /* Waits for the child, which has to end well. */
 void test_wait(pid_t pid);
 
+/* Waits until one of the bits is set. */
+void test_wait_for(const uint32_t *word, uint32_t bits);
+
 /* A number below @below, from a fixed sequence. */
 uint32_t test_random(uint32_t below);
 

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tracers that come and go as they like, are killed, or cannot be.
+ */
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "tracer.h"
+
+#define OURS	0xe0000000U	/* bits of the word that the library has */
+
+static struct codectl_region *region;
+static uint64_t text;
+
+static void add(uint32_t off, const char *name)
+{
+	CHECK_EQ(test_add(region, text + off, 16, 1, name), 0);
+}
+
+static void start(void)
+{
+	region = test_open(PAGE, NULL, &text);
+	tracer_open_all();
+	CHECK_EQ(codectl_name_event(1), 0);
+}
+
+/* --- perf */
+
+static int open_perf(pid_t pid)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.sample_period = 1,
+	};
+	unsigned long long id = 0;
+	FILE *file;
+
+	file = fopen("/sys/kernel/tracing/events/user_events/codectl_name/id",
+		     "r");
+	CHECK(file && fscanf(file, "%llu", &id) == 1);
+	fclose(file);
+	attr.config = id;
+
+	return syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0);
+}
+
+static pid_t start_perf(void)
+{
+	pid_t pid, parent = getpid();
+	int fds[2];
+	char ready;
+
+	CHECK_EQ(pipe(fds), 0);
+	pid = fork();
+	if (!pid) {
+		CHECK(open_perf(parent) >= 0);
+		CHECK_EQ(write(fds[1], "", 1), 1);
+		for (;;)
+			pause();
+	}
+	CHECK_EQ(read(fds[0], &ready, 1), 1);
+	test_wait_for(codectl_names_word(), CODECTL_NAMES_ASKED);
+
+	return pid;
+}
+
+static void kill_perf(pid_t pid)
+{
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+/* The word says so after one name more, at the latest. */
+static void killed(void)
+{
+	struct tracer *tracer = &tracers[0];
+	pid_t pid;
+
+	if (!tracer_is_real())
+		test_skip("there is no perf to kill");
+	start();
+	add(0, "a");
+	pid = start_perf();
+	add(16, "b");
+	CHECK(*codectl_names_word() & OURS);
+	kill_perf(pid);
+	add(32, "c");
+	CHECK_EQ(*codectl_names_word() & OURS, 0);
+
+	/* Killed before it was answered. */
+	pid = start_perf();
+	kill_perf(pid);
+	CHECK_EQ(*codectl_names_word() & OURS, 0);
+
+	/* Beside another, to which all is told again as each of them comes. */
+	tracer_on(tracer);
+	test_wait_for(codectl_names_word(), CODECTL_NAMES_ASKED);
+	codectl_names_poll();
+	pid = start_perf();
+	codectl_names_poll();
+	kill_perf(pid);
+	test_wait_for(codectl_names_word(), CODECTL_NAMES_ASKED);
+	add(48, "d");
+	tracer_wait(tracer, 3);
+	CHECK_EQ(tracer->nr, 5 + 5 + 6);
+	tracer_off(tracer);
+	add(64, "e");
+	CHECK_EQ(*codectl_names_word() & OURS, 0);
+}
+
+/* --- refusals */
+
+/* All else works. */
+static void check_refused(int error)
+{
+	CHECK_EQ(codectl_name_event(1), -error);
+	CHECK_EQ(codectl_name_event(0), 0);
+	region = test_open(PAGE, NULL, &text);
+	add(0, "a");
+	codectl_names_poll();
+	CHECK_EQ(codectl_region_retire(region, text, 16), 1);
+	CHECK_EQ(*codectl_names_word(), 0);
+	codectl_region_close(region);
+}
+
+static void leave_tracefs(void)
+{
+	CHECK_EQ(unshare(CLONE_NEWNS), 0);
+	CHECK_EQ(mount("", "/", "", MS_REC | MS_PRIVATE, ""), 0);
+	umount2("/sys/kernel/debug", MNT_DETACH);
+	CHECK_EQ(umount2("/sys/kernel/tracing", MNT_DETACH), 0);
+}
+
+static void no_tracefs(void)
+{
+	if (tracer_is_real())
+		leave_tracefs();
+	tracer_open_error = ENOENT;
+	check_refused(ENOENT);
+}
+
+static void tracefs_elsewhere(void)
+{
+	char dir[] = "/tmp/codectl tracefs-XXXXXX";
+
+	if (!tracer_is_real())
+		test_skip("there is no tracefs");
+	leave_tracefs();
+	CHECK(mkdtemp(dir));
+	CHECK_EQ(mount("tracefs", dir, "tracefs", 0, ""), 0);
+	CHECK_EQ(codectl_name_event(1), 0);
+	CHECK_EQ(codectl_name_event(0), 0);
+	CHECK_EQ(umount2(dir, MNT_DETACH), 0);
+	rmdir(dir);
+}
+
+static void no_permission(void)
+{
+	if (tracer_is_real())
+		CHECK_EQ(setuid(65534), 0);
+	tracer_open_error = EACCES;
+	check_refused(EACCES);
+}
+
+/* Somebody has another event of this name. */
+static void other_fields(void)
+{
+	const char *define = "u:codectl_name u32 other";
+	const char *remove = "-:codectl_name u32 other";
+	int fd = -1;
+
+	tracer_wait_gone();
+	if (tracer_is_real()) {
+		fd = open("/sys/kernel/tracing/dynamic_events",
+			  O_WRONLY | O_APPEND);
+		CHECK(write(fd, define, strlen(define)) > 0);
+	}
+	tracer_register_error = EADDRINUSE;
+	check_refused(EADDRINUSE);
+	if (fd >= 0) {
+		CHECK(write(fd, remove, strlen(remove)) > 0);
+		close(fd);
+	}
+}
+
+/* --- cycles */
+
+/*
+ * A thread publishes functions with numbers for names, and retires them in the
+ * same order: those in [@lowest, @next) are there, at least.  Beside it there is
+ * a region which nobody touches, and which only the poll tells of.
+ */
+#define LIVE	24
+#define SLOTS	32
+#define STILL	8
+
+static uint32_t lowest, next_number, stop;
+static uint64_t still_text;
+
+static uint32_t load(const uint32_t *value)
+{
+	return __atomic_load_n(value, __ATOMIC_SEQ_CST);
+}
+
+static void publish(uint32_t number)
+{
+	char name[16];
+
+	sprintf(name, "%u", number);
+	add(number % SLOTS * 16, name);
+	__atomic_store_n(&next_number, number + 1, __ATOMIC_SEQ_CST);
+	if (number < LIVE)
+		return;
+	number -= LIVE;
+	__atomic_store_n(&lowest, number + 1, __ATOMIC_SEQ_CST);
+	CHECK_EQ(codectl_region_retire(region, text + number % SLOTS * 16, 16),
+		 1);
+}
+
+static void *publish_all(void *arg)
+{
+	uint32_t number;
+
+	for (number = 0; !load(&stop); number++) {
+		publish(number);
+		if (number % 64 == 63)
+			CHECK_EQ(codectl_region_compact(region), 0);
+		usleep(300);
+	}
+
+	return arg;
+}
+
+static void *poll_always(void *arg)
+{
+	while (!load(&stop)) {
+		codectl_names_poll();
+		usleep(100);
+	}
+
+	return arg;
+}
+
+static bool has_name(const struct tracer *tracer, size_t from, const char *name)
+{
+	for (; from < tracer->nr; from++) {
+		if (tracer->records[from].action == CODECTL_NAME_ADD &&
+		    !strcmp(tracer->records[from].name, name))
+			return true;
+	}
+
+	return false;
+}
+
+static void check_number(const struct tracer *tracer, size_t from,
+			 uint32_t number)
+{
+	char name[16];
+
+	sprintf(name, "%u", number);
+	if (!has_name(tracer, from, name))
+		printf("# %s is missing\n", name);
+	CHECK(has_name(tracer, from, name));
+}
+
+/* From one begin to the next no name is told twice. */
+static void check_doubles(const struct tracer *tracer)
+{
+	const struct record *records = tracer->records;
+	size_t i, k;
+
+	for (i = 0; i < tracer->nr; i++) {
+		if (records[i].action != CODECTL_NAME_ADD)
+			continue;
+		for (k = i + 1; k < tracer->nr; k++) {
+			if (records[k].action == CODECTL_NAME_BEGIN)
+				break;
+			if (records[k].action == CODECTL_NAME_ADD &&
+			    records[k].id == records[i].id)
+				printf("# %s is there twice\n",
+				       records[k].name);
+			CHECK(records[k].action != CODECTL_NAME_ADD ||
+			      records[k].id != records[i].id);
+		}
+	}
+}
+
+/* Names told between begin and end are as many as the end says. */
+static size_t check_replay(const struct tracer *tracer, size_t begin)
+{
+	size_t end, nr = 0;
+
+	for (end = begin + 1; end < tracer->nr; end++) {
+		if (tracer->records[end].action != CODECTL_NAME_ADD)
+			break;
+		nr++;
+	}
+	if (end == tracer->nr)
+		return 0;
+	CHECK_EQ(tracer->records[end].action, CODECTL_NAME_END);
+	CHECK_EQ(tracer->records[end].len, nr);
+	CHECK_EQ(tracer->records[end].id, tracer->records[begin].id);
+
+	return end;
+}
+
+/* All in [@low, @high) have been told, and the still ones by each replay. */
+static void check_session(const struct tracer *tracer, uint32_t low,
+			  uint32_t high)
+{
+	size_t i, begin = tracer->nr, last = 0;
+	char name[16];
+
+	for (i = 0; i < tracer->nr; i++) {
+		if (tracer->records[i].action != CODECTL_NAME_BEGIN)
+			continue;
+		if (check_replay(tracer, i))
+			last = i;
+		if (begin == tracer->nr)
+			begin = i;
+	}
+	CHECK(begin < tracer->nr && tracer->records[last].action ==
+	      CODECTL_NAME_BEGIN);
+	check_doubles(tracer);
+	for (i = 0; i < STILL; i++) {
+		sprintf(name, "still-%zu", i);
+		CHECK(has_name(tracer, last, name));
+	}
+	for (; low < high; low++)
+		check_number(tracer, begin, low);
+}
+
+static unsigned int cycles(void)
+{
+	const char *cycles = getenv("TEST_CYCLES");
+
+	return cycles ? atoi(cycles) : 1000;
+}
+
+static void *come_and_go(void *arg)
+{
+	struct tracer *tracer = arg;
+	uint32_t low, high;
+	unsigned int i;
+
+	for (i = 0; i < cycles() / NR_TRACERS; i++) {
+		tracer_on(tracer);
+		tracer_wait(tracer, 1);
+		low = load(&lowest);
+		usleep(i % 8 * 200);
+		high = load(&next_number);
+		tracer_off(tracer);
+		check_session(tracer, low, high);
+	}
+
+	return NULL;
+}
+
+static void run_threads(void *(*first)(void *), void *(*second)(void *))
+{
+	pthread_t threads[2 + NR_TRACERS];
+	unsigned int i;
+
+	CHECK_EQ(pthread_create(&threads[0], NULL, first, NULL), 0);
+	CHECK_EQ(pthread_create(&threads[1], NULL, second, NULL), 0);
+	for (i = 0; i < NR_TRACERS; i++)
+		CHECK_EQ(pthread_create(&threads[2 + i], NULL, come_and_go,
+					&tracers[i]), 0);
+	for (i = 0; i < NR_TRACERS; i++)
+		CHECK_EQ(pthread_join(threads[2 + i], NULL), 0);
+	__atomic_store_n(&stop, 1, __ATOMIC_SEQ_CST);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(pthread_join(threads[i], NULL), 0);
+}
+
+/* Two tracers, while one thread publishes and another polls. */
+static void come_and_go_often(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE };
+	struct codectl_region *still;
+	char name[16];
+	uint32_t i;
+
+	start();
+	codectl_region_close(region);
+	region = test_open(PAGE, &attr, &text);
+	still = test_open(PAGE, NULL, &still_text);
+	for (i = 0; i < STILL; i++) {
+		sprintf(name, "still-%u", i);
+		CHECK_EQ(test_add(still, still_text + i * 16, 16, 1, name), 0);
+	}
+	run_threads(publish_all, poll_always);
+
+	/* It is neither stuck nor lost. */
+	publish(next_number);
+	CHECK_EQ(*codectl_names_word(), 0);
+	tracer_on(&tracers[0]);
+	test_wait_for(codectl_names_word(), CODECTL_NAMES_ASKED);
+	codectl_names_poll();
+	tracer_wait(&tracers[0], 1);
+	tracer_off(&tracers[0]);
+	publish(next_number);
+	CHECK_EQ(*codectl_names_word(), 0);
+}
+
+static const struct test tests[] = {
+	TEST(killed),
+	TEST(no_tracefs),
+	TEST(tracefs_elsewhere),
+	TEST(no_permission),
+	TEST(other_fields),
+	TEST(come_and_go_often),
+};
+
+int main(void)
+{
+	int ret = test_main(tests, ARRAY_SIZE(tests));
+
+	tracer_remove_all();
+
+	return ret;
+}

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "tracer.h"
+
+#define TRACEFS		"/sys/kernel/tracing"
+#define DATA		"user_events_data"
+
+struct tracer tracers[NR_TRACERS];
+int tracer_open_error, tracer_register_error;
+
+bool tracer_is_real(void)
+{
+	static int real = -1;
+
+	if (real < 0)
+		real = getenv("EXPECT_ALL_FEATURES") ||
+		       !access(TRACEFS "/" DATA, R_OK | W_OK);
+
+	return real;
+}
+
+static void keep(struct tracer *tracer, const struct record *record)
+{
+	if (tracer->nr == tracer->size) {
+		tracer->size = tracer->size * 2 + 64;
+		tracer->records = realloc(tracer->records, tracer->size *
+					  sizeof(*tracer->records));
+		CHECK(tracer->records);
+	}
+	tracer->records[tracer->nr++] = *record;
+}
+
+/* --- the stand-in: one word and one file, as the library has them */
+
+#define INDEX	3
+
+static struct {
+	pthread_mutex_t lock;
+	uint32_t *word;
+	ino_t file;
+} fake = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* As the kernel's struct user_reg, or the first part of user_unreg. */
+struct registration {
+	uint32_t size;
+	uint8_t bit;
+	uint8_t enable_size;
+	uint16_t flags;
+	uint64_t addr;
+	uint64_t name_args;
+	uint32_t index;
+} __attribute__((__packed__));
+
+struct payload {
+	uint64_t id;
+	uint64_t start;
+	uint64_t len;
+	uint32_t pid;
+	uint32_t action;
+	uint32_t name_loc;
+} __attribute__((__packed__));
+
+static bool fake_is_enabled(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_TRACERS; i++) {
+		if (tracers[i].on)
+			return true;
+	}
+
+	return false;
+}
+
+/* The kernel writes its bit for whatever happens to a tracer. */
+static void fake_write_bit(void)
+{
+	if (!fake.word)
+		return;
+	if (fake_is_enabled())
+		__atomic_fetch_or(fake.word, CODECTL_NAMES_ASKED,
+				  __ATOMIC_SEQ_CST);
+	else
+		__atomic_fetch_and(fake.word, ~CODECTL_NAMES_ASKED,
+				   __ATOMIC_SEQ_CST);
+}
+
+static int fake_open(void)
+{
+	struct stat st;
+	int fd;
+
+	if (tracer_open_error) {
+		errno = tracer_open_error;
+		return -1;
+	}
+	fd = memfd_create("user_events", MFD_CLOEXEC);
+	CHECK_EQ(fstat(fd, &st), 0);
+	fake.file = st.st_ino;
+
+	return fd;
+}
+
+static bool is_fake(int fd)
+{
+	struct stat st;
+
+	return fake.file && !fstat(fd, &st) && st.st_ino == fake.file;
+}
+
+static int fake_register(struct registration *reg)
+{
+	CHECK_EQ(reg->size, sizeof(*reg));
+	CHECK_EQ(reg->bit, 31);
+	CHECK_EQ(reg->enable_size, sizeof(uint32_t));
+	CHECK(!strncmp((char *)reg->name_args, "codectl_name u64 id;", 20));
+	if (fake.word)
+		return EADDRINUSE;
+	if (tracer_register_error)
+		return tracer_register_error;
+	fake.word = (uint32_t *)reg->addr;
+	reg->index = INDEX;
+	fake_write_bit();
+
+	return 0;
+}
+
+static int fake_unregister(const struct registration *unreg)
+{
+	if (!fake.word)
+		return ENOENT;
+	CHECK(fake.word == (uint32_t *)unreg->addr);
+	__atomic_fetch_and(fake.word, ~CODECTL_NAMES_ASKED, __ATOMIC_SEQ_CST);
+	fake.word = NULL;
+
+	return 0;
+}
+
+static int fake_ioctl(unsigned long request, void *arg)
+{
+	int err;
+
+	pthread_mutex_lock(&fake.lock);
+	err = _IOC_NR(request) ? fake_unregister(arg) : fake_register(arg);
+	pthread_mutex_unlock(&fake.lock);
+	if (err)
+		errno = err;
+
+	return err ? -1 : 0;
+}
+
+static ssize_t fake_writev(const struct iovec *parts)
+{
+	const struct payload *payload = parts[1].iov_base;
+	struct record record = {
+		.id = payload->id, .start = payload->start,
+		.len = payload->len, .pid = payload->pid,
+		.action = payload->action,
+	};
+	bool enabled;
+	unsigned int i;
+
+	CHECK_EQ(*(uint32_t *)parts[0].iov_base, INDEX);
+	CHECK_EQ(parts[1].iov_len, sizeof(*payload));
+	CHECK_EQ(payload->name_loc, parts[2].iov_len << 16);
+	CHECK_EQ(strlen(parts[2].iov_base) + 1, parts[2].iov_len);
+	snprintf(record.name, sizeof(record.name), "%s",
+		 (char *)parts[2].iov_base);
+
+	pthread_mutex_lock(&fake.lock);
+	enabled = fake_is_enabled();
+	for (i = 0; i < NR_TRACERS; i++) {
+		if (tracers[i].on)
+			keep(&tracers[i], &record);
+	}
+	pthread_mutex_unlock(&fake.lock);
+	if (!enabled)
+		errno = EBADF;
+
+	return enabled ? (ssize_t)(parts[1].iov_len + parts[2].iov_len) : -1;
+}
+
+int open(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(args, mode_t);
+	va_end(args);
+	if (!tracer_is_real() && strstr(path, DATA))
+		return fake_open();
+
+	return syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (is_fake(fd))
+		return fake_ioctl(request, arg);
+
+	return syscall(SYS_ioctl, fd, request, arg);
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int nr)
+{
+	return is_fake(fd) ? fake_writev(parts) :
+	       syscall(SYS_writev, fd, parts, nr);
+}
+
+/* --- ftrace */
+
+static void put(const struct tracer *tracer, const char *what)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path),
+		 "%s/events/user_events/codectl_name/enable", tracer->dir);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, what, 1), 1);
+	close(fd);
+}
+
+static uint64_t field(const char *line, const char *key)
+{
+	const char *at = strstr(line, key);
+
+	if (!at)
+		printf("# no %s in: %s\n", key, line);
+	CHECK(at);
+
+	return strtoull(at + strlen(key), NULL, 0);
+}
+
+static void parse(struct tracer *tracer, const char *line)
+{
+	struct record record;
+	const char *at = strstr(line, ": codectl_name: ");
+	const char *name;
+
+	CHECK(!strstr(line, "LOST"));
+	if (!at)
+		return;
+	record = (struct record) {
+		.id = field(at, " id="), .start = field(at, " start="),
+		.len = field(at, " len="), .pid = field(at, " pid="),
+		.action = field(at, " action="),
+	};
+	name = strstr(at, " name=");
+	CHECK(name);
+	snprintf(record.name, sizeof(record.name), "%.*s",
+		 (int)strcspn(name + 6, "\n"), name + 6);
+	keep(tracer, &record);
+}
+
+static void read_pipe(struct tracer *tracer)
+{
+	static __thread char buffer[65536];
+	char *line, *end;
+	ssize_t got;
+
+	/* Each read gives whole lines. */
+	while ((got = read(tracer->pipe, buffer, sizeof(buffer) - 1)) > 0) {
+		buffer[got] = '\0';
+		for (line = buffer; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			parse(tracer, line);
+		}
+	}
+	CHECK(!got || errno == EAGAIN);
+}
+
+/* --- both */
+
+/* With all that it has enabled. */
+void tracer_remove_all(void)
+{
+	struct tracer *tracer;
+
+	if (!tracer_is_real())
+		return;
+	for (tracer = tracers; tracer < tracers + NR_TRACERS; tracer++) {
+		snprintf(tracer->dir, sizeof(tracer->dir),
+			 TRACEFS "/instances/codectl-test-%zd",
+			 tracer - tracers);
+		rmdir(tracer->dir);
+	}
+}
+
+/* A test that failed may have left them. */
+void tracer_open_all(void)
+{
+	struct tracer *tracer;
+	char path[192];
+
+	tracer_remove_all();
+	if (!tracer_is_real())
+		return;
+	tracer_wait_gone();
+	for (tracer = tracers; tracer < tracers + NR_TRACERS; tracer++) {
+		CHECK_EQ(mkdir(tracer->dir, 0700), 0);
+		snprintf(path, sizeof(path), "%s/trace_pipe", tracer->dir);
+		tracer->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		CHECK(tracer->pipe >= 0);
+	}
+}
+
+/* The kernel removes the event a while after the last process that has it. */
+void tracer_wait_gone(void)
+{
+	unsigned int tries = 10000;
+
+	while (tracer_is_real() && tries-- &&
+	       !access(TRACEFS "/events/user_events/codectl_name", F_OK))
+		usleep(1000);
+	CHECK(tries);
+}
+
+static void switch_tracer(struct tracer *tracer, bool on)
+{
+	if (tracer_is_real()) {
+		tracer->on = on;
+		put(tracer, on ? "1" : "0");
+		return;
+	}
+	pthread_mutex_lock(&fake.lock);
+	tracer->on = on;
+	fake_write_bit();
+	pthread_mutex_unlock(&fake.lock);
+}
+
+void tracer_on(struct tracer *tracer)
+{
+	tracer_read(tracer);
+	tracer->nr = 0;
+	switch_tracer(tracer, true);
+}
+
+void tracer_off(struct tracer *tracer)
+{
+	switch_tracer(tracer, false);
+	tracer_read(tracer);
+}
+
+void tracer_read(struct tracer *tracer)
+{
+	if (tracer_is_real())
+		read_pipe(tracer);
+}
+
+/* Replays of which it has both the begin and the end. */
+static size_t count_replays(const struct tracer *tracer)
+{
+	bool begun = false;
+	size_t i, nr = 0;
+
+	for (i = 0; i < tracer->nr; i++) {
+		if (tracer->records[i].action == CODECTL_NAME_BEGIN)
+			begun = true;
+		if (tracer->records[i].action == CODECTL_NAME_END)
+			nr += begun;
+	}
+
+	return nr;
+}
+
+void tracer_wait(struct tracer *tracer, size_t nr)
+{
+	const char *scale = getenv("TEST_TIME_SCALE");
+	unsigned int tries = 10000 * (scale ? atoi(scale) : 1);
+	size_t have = 0;
+
+	for (; tries; tries--) {
+		tracer_read(tracer);
+		pthread_mutex_lock(&fake.lock);
+		have = count_replays(tracer);
+		pthread_mutex_unlock(&fake.lock);
+		if (have >= nr)
+			return;
+		usleep(1000);
+	}
+	printf("# %zu of %zu replays\n", have, nr);
+	CHECK(tries);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tracers of the user event codectl_name: instances of ftrace where the kernel
+ * has user events and lets us, and elsewhere a stand-in for both in this process,
+ * behind open(), ioctl() and writev().
+ */
+#ifndef CODECTL_TRACER_H
+#define CODECTL_TRACER_H
+
+#include "test.h"
+
+struct record {
+	uint64_t id;
+	uint64_t start;
+	uint64_t len;
+	uint32_t pid;
+	uint32_t action;
+	char name[48];
+};
+
+/**
+ * struct tracer - a tracer
+ * @records: what has been read, since it was enabled
+ * @nr: how many
+ * @size: how many there is space for
+ * @dir: the event's directory
+ * @pipe: the file that is read
+ * @on: whether it is enabled
+ */
+struct tracer {
+	struct record *records;
+	size_t nr;
+	size_t size;
+	char dir[160];
+	int pipe;
+	bool on;
+};
+
+#define NR_TRACERS	2
+extern struct tracer tracers[NR_TRACERS];
+
+/* Whether they are ftrace's. */
+bool tracer_is_real(void);
+
+void tracer_open_all(void);
+void tracer_remove_all(void);
+/* Until the event is not there any more, of a process that has ended. */
+void tracer_wait_gone(void);
+/* All that had been read is forgotten. */
+void tracer_on(struct tracer *tracer);
+void tracer_off(struct tracer *tracer);
+/* Reads what there is. */
+void tracer_read(struct tracer *tracer);
+/* Reads until all has been told so many times. */
+void tracer_wait(struct tracer *tracer, size_t nr);
+
+/* What the stand-in answers to open() and to registering, if not 0. */
+extern int tracer_open_error, tracer_register_error;
+
+#endif /* CODECTL_TRACER_H */
