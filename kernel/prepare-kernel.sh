@@ -34,7 +34,7 @@ done
 selftests=$(mktemp -d)
 trap 'rm -rf "$selftests"' EXIT
 if [ -d "$top/selftests" ]; then
-	(cd "$top/selftests" && tar -c --exclude=./qemu .) | tar -x -C "$selftests"
+	(cd "$top/selftests" && tar -c --exclude=./qemu --exclude=./trace .) | tar -x -C "$selftests"
 fi
 "$top/scripts/patch-tree.sh" --tree "$linux" --series "$here/patches/series" \
 	--new "$here/src:." --new "$selftests:tools/testing/selftests/codectl" \

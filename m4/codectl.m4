@@ -15,6 +15,15 @@ AC_DEFUN([CODECTL_NEED_HEADER], [
 		[AC_MSG_ERROR([$1 is missing: apt-get install $2])])
 ])
 
+# CODECTL_NEED_MODULE(MODULE, PACKAGE) - a library, by pkg-config
+AC_DEFUN([CODECTL_NEED_MODULE], [
+	AC_MSG_CHECKING([for $1])
+	AS_IF([pkg-config --exists $1],
+		[AC_MSG_RESULT([yes])],
+		[AC_MSG_RESULT([no])
+		 AC_MSG_ERROR([$1 is missing: apt-get install $2])])
+])
+
 # CODECTL_SOURCE(NAME) - the source of NAME: a tree or tarball of the user's,
 # or what the stage "sources" fetches. Sets NAME_source and NAME_report.
 AC_DEFUN([CODECTL_SOURCE], [

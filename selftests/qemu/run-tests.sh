@@ -16,6 +16,7 @@ tests=/usr/lib/codectl
 programs=''
 for path in "$tests"/selftests/*_test "$tests"/selftests/*_test.sh \
 	    "$tests"/libcodectl/*_test "$tests"/jit-demo/tests/*_test.sh \
+	    "$tests"/trace/*_test.sh "$tests"/tools/*_test.sh \
 	    "$tests/glibc-tests/run-tests.sh" /sys/kernel/debug/kunit/*codectl* \
 	    /sys/kernel/debug/kunit/*sframe*; do
 	[ -e "$path" ] || continue
