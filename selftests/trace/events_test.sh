@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The events of the code map through stock clients.  Prints TAP.
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=trace.sh
+. "$here/trace.sh"
+
+program=$here/futex_load
+
+# busybox has neither tables nor frame pointers.
+perf record -q -e codectl:unwind_stop -o "$work/stop.data" -- \
+	perf record -q -e cpu-clock -F 997 --call-graph fp,defer -o "$work/clock.data" -- \
+	gzip -c /usr/bin/busybox > /dev/null 2> "$work/stop.said"
+result $? "perf records codectl:unwind_stop"
+perf script -i "$work/stop.data" > "$work/stop" 2> "$work/stop.said"
+tail -n 3 "$work/stop" | sed 's/^/# /'
+grep -q 'codectl:unwind_stop: ip=0x[0-9a-f]* sp=0x[0-9a-f]* frames=[0-9]* reason=' "$work/stop"
+result $? "a walk that is cut short says why"
+
+trace-cmd record -q -o "$work/map.dat" -e codectl "$program" 2 2 > "$work/map.said" 2>&1
+result $? "trace-cmd records the events of codectl"
+trace-cmd report -i "$work/map.dat" > "$work/map" 2> "$work/map.said"
+grep -v '^cpus=' "$work/map.said" | says_nothing
+result $? "trace-cmd has nothing to complain of"
+for path in "$program" /usr/lib64/libc.so.6; do
+	build_id=$(readelf -n "$path" | awk '/Build ID:/ { print $3 }')
+	grep -q "code_register: .*names=verified build_id=$build_id path=$path\$" "$work/map"
+	result $? "code_register of $path"
+done
+grep -q 'code_unregister: .*reason=exec' "$work/map" &&
+	grep -q 'code_unregister: .*reason=exit' "$work/map"
+result $? "code_unregister, and why"
+
+# Another process is there before anybody watches.
+"$program" 1 1000000 &
+load=$!
+trace-cmd record -q -o "$work/replay.dat" -e codectl:code_register \
+	sh -c "echo 1 > $tracing/code_replay" > "$work/map.said" 2>&1
+kill $load
+trace-cmd report -i "$work/replay.dat" 2> /dev/null |
+	grep -q "code_register: *pid=$load .*path=$program\$"
+result $? "code_replay tells what is registered elsewhere"
+finish

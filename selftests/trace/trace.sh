@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2034,SC2154
+#
+# What the tests of the trace share; here is the directory they are in.
+
+# shellcheck source=../../scripts/tap.sh
+. "$here/tap.sh"
+
+tracing=/sys/kernel/tracing
+scale=${TEST_TIME_SCALE:-1}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The input, if there is any, is told and fails.
+says_nothing()
+{
+	! sed 's/^/# /' | grep .
+}
+
+# add_instance NAME - with stacks
+add_instance()
+{
+	mkdir "$tracing/instances/$1" &&
+		echo 1 > "$tracing/instances/$1/options/userstacktrace_delay"
+}
+
+# set_in INSTANCE FILE VALUE
+set_in()
+{
+	echo "$3" > "$tracing/instances/$1/$2"
+}
+
+remove_instance()
+{
+	set_in "$1" events/enable 0
+	# what was killed has to let go of its files
+	for _ in $(seq 100); do
+		! rmdir "$tracing/instances/$1" 2> /dev/null || return 0
+		usleep 50000
+	done
+	rmdir "$tracing/instances/$1"
+}
