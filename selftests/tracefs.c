@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <ctype.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "codectl_test.h"
+#include "tracefs.h"
+
+void tracefs_top(struct tracefs *t)
+{
+	snprintf(t->dir, sizeof(t->dir), TRACEFS_DIR);
+}
+
+int tracefs_open(struct tracefs *t, const char *name)
+{
+	if (access(TRACEFS_DIR "/instances", F_OK) &&
+	    mount("tracefs", TRACEFS_DIR, "tracefs", 0, NULL))
+		return -errno;
+	snprintf(t->dir, sizeof(t->dir), TRACEFS_DIR "/instances/%s", name);
+	rmdir(t->dir);
+	return mkdir(t->dir, 0755) ? -errno : 0;
+}
+
+int tracefs_close(struct tracefs *t)
+{
+	return rmdir(t->dir) ? -errno : 0;
+}
+
+static int tracefs_open_file(const struct tracefs *t, const char *file,
+			     int flags)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", t->dir, file);
+	return open(path, flags | O_CLOEXEC);
+}
+
+int tracefs_write(const struct tracefs *t, const char *file, const char *text)
+{
+	int fd = tracefs_open_file(t, file, O_WRONLY);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int tracefs_write_number(const struct tracefs *t, const char *file, long nr)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%ld", nr);
+	return tracefs_write(t, file, text);
+}
+
+char *tracefs_read(const struct tracefs *t, const char *file)
+{
+	int fd = tracefs_open_file(t, file, O_RDONLY);
+	size_t len = 0, room = 0;
+	char *buf = NULL;
+	ssize_t n = fd < 0 ? 0 : 1;
+
+	while (n > 0) {
+		if (room - len < 2 * PAGE) {
+			room = 2 * room + 16 * PAGE;
+			buf = realloc(buf, room);
+		}
+		n = read(fd, buf + len, room - len - 1);
+		len += n > 0 ? n : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (buf)
+		buf[len] = '\0';
+	return buf;
+}
+
+long tracefs_number(const struct tracefs *t, const char *file)
+{
+	char *text = tracefs_read(t, file);
+	long nr = text && *text ? atol(text) : -EIO;
+
+	free(text);
+	return nr;
+}
+
+int tracefs_enable(const struct tracefs *t, const char *event)
+{
+	char file[128];
+
+	snprintf(file, sizeof(file), "events/%s/enable", event);
+	return tracefs_write(t, file, "1");
+}
+
+long tracefs_event_type(const char *event)
+{
+	struct tracefs top;
+	char file[128];
+
+	tracefs_top(&top);
+	snprintf(file, sizeof(file), "events/%s/id", event);
+	return tracefs_number(&top, file);
+}
+
+int tracefs_trace_syscall(const struct tracefs *t, long nr, bool exit)
+{
+	const char *const names[] = { "sys_enter", "sys_exit" };
+	char file[64], filter[32];
+	int err = 0;
+
+	snprintf(filter, sizeof(filter), "id == %ld", nr);
+	for (int i = 0; i <= exit && !err; i++) {
+		snprintf(file, sizeof(file), "events/raw_syscalls/%s/filter",
+			 names[i]);
+		err = tracefs_write(t, file, filter);
+		snprintf(file, sizeof(file), "raw_syscalls/%s", names[i]);
+		err = err ?: tracefs_enable(t, file);
+	}
+	return err;
+}
+
+int tracefs_clear(const struct tracefs *t)
+{
+	int fd = tracefs_open_file(t, "trace", O_WRONLY | O_TRUNC);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+/* "  COMM-PID     [CPU] FLAGS  TIME: TEXT", or not a new entry. */
+static bool parse_line(char *line, struct trace_entry *e)
+{
+	char *cpu, *text, *pid;
+
+	if (*line == '#' || *line == '\0' || !strncmp(line, " => ", 4) ||
+	    !strncmp(line, "cookie=", 7) || !strncmp(line, "CPU:", 4))
+		return false;
+	cpu = strstr(line, " [");
+	text = cpu ? strstr(cpu, ": ") : NULL;
+	if (!text)
+		return false;
+	for (pid = cpu; pid > line && *pid == ' '; pid--)
+		;
+	while (pid > line && isdigit(*pid))
+		pid--;
+	if (*pid != '-')
+		return false;
+	e->pid = atoi(pid + 1);
+	e->cpu = atoi(cpu + 2);
+	e->text = text + 2;
+	return true;
+}
+
+/* Cuts the text into entries, some of which have several lines. */
+static void log_parse(struct trace_log *log)
+{
+	char *line = log->buf, *next;
+	struct trace_entry e;
+
+	for (; line && *line; line = next) {
+		bool comment = *line == '#' || !strncmp(line, "CPU:", 4);
+
+		next = strchr(line, '\n');
+		if (parse_line(line, &e)) {
+			log->entry[log->nr++] = e;
+			if (line > log->buf)
+				line[-1] = '\0';
+		} else if (comment && line > log->buf) {
+			line[-1] = '\0';
+		}
+		if (next)
+			next++;
+	}
+	if (log->nr) {
+		char *last = (char *)log->entry[log->nr - 1].text;
+		size_t len = strlen(last);
+
+		if (len && last[len - 1] == '\n')
+			last[len - 1] = '\0';
+	}
+}
+
+void trace_log_free(struct trace_log *log)
+{
+	free(log->buf);
+	free(log->entry);
+	*log = (struct trace_log) {};
+}
+
+int trace_log_read(struct trace_log *log, const struct tracefs *t)
+{
+	size_t lines = 1;
+
+	trace_log_free(log);
+	log->buf = tracefs_read(t, "trace");
+	if (!log->buf)
+		return -EIO;
+	for (const char *c = log->buf; *c; c++)
+		lines += *c == '\n';
+	log->entry = calloc(lines, sizeof(*log->entry));
+	log_parse(log);
+	return 0;
+}
+
+void trace_log_print(const struct trace_log *log)
+{
+	for (unsigned int i = 0; i < log->nr && i < 60; i++)
+		printf("#   %d [%d] %s\n", log->entry[i].pid, log->entry[i].cpu,
+		       log->entry[i].text);
+}
+
+const struct trace_entry *trace_find(const struct trace_log *log,
+				     const struct trace_entry *after,
+				     const char *prefix)
+{
+	const struct trace_entry *e = after ? after + 1 : log->entry;
+
+	for (; e < log->entry + log->nr; e++)
+		if (!strncmp(e->text, prefix, strlen(prefix)))
+			return e;
+	return NULL;
+}
+
+unsigned int trace_count(const struct trace_log *log, const char *prefix)
+{
+	const struct trace_entry *e = NULL;
+	unsigned int nr = 0;
+
+	while ((e = trace_find(log, e, prefix)))
+		nr++;
+	return nr;
+}
+
+static bool parse_names(const char *text, struct trace_names *n)
+{
+	const char *build_id, *path;
+	int end = 0;
+
+	sscanf(text, "dev=%x:%x inode=%lu names=%15s build_id=%n",
+	       &n->dev_major, &n->dev_minor, &n->inode, n->names, &end);
+	if (!end)
+		return false;
+	build_id = text + end;
+	path = strchr(build_id, ' ');
+	if (!path || strncmp(path, " path=", 6) ||
+	    path - build_id >= sizeof(n->build_id) ||
+	    strlen(path + 6) >= sizeof(n->path))
+		return false;
+	snprintf(n->build_id, sizeof(n->build_id), "%.*s",
+		 (int)(path - build_id), build_id);
+	snprintf(n->path, sizeof(n->path), "%s", path + 6);
+	return true;
+}
+
+bool trace_parse_register(const struct trace_entry *e,
+			  struct trace_register *r)
+{
+	int end = 0;
+
+	memset(r, 0, sizeof(*r));
+	sscanf(e->text,
+	       "code_register: pid=%d kind=%7s text=0x%lx-0x%lx elf=0x%lx-0x%lx table=0x%lx-0x%lx flags=0x%x id=0x%lx file=0x%lx %n",
+	       &r->pid, r->kind, &r->text_start, &r->text_end, &r->elf_start,
+	       &r->elf_end, &r->table, &r->table_end, &r->flags, &r->id,
+	       &r->file_id, &end);
+	return end && parse_names(e->text + end, &r->n);
+}
+
+bool trace_parse_unregister(const struct trace_entry *e,
+			    struct trace_unregister *u)
+{
+	int end = 0;
+
+	memset(u, 0, sizeof(*u));
+	sscanf(e->text,
+	       "code_unregister: pid=%d text=0x%lx-0x%lx id=0x%lx reason=%15s%n",
+	       &u->pid, &u->text_start, &u->text_end, &u->id, u->reason, &end);
+	return end && !e->text[end];
+}
+
+bool trace_parse_stop(const struct trace_entry *e, struct trace_stop *s)
+{
+	int end = 0;
+
+	memset(s, 0, sizeof(*s));
+	sscanf(e->text, "unwind_stop: ip=0x%lx sp=0x%lx frames=%u reason=%15s%n",
+	       &s->ip, &s->sp, &s->nr, s->reason, &end);
+	return end && !e->text[end];
+}
+
+bool trace_parse_file(const struct trace_entry *e, struct trace_file *f)
+{
+	int end = 0;
+
+	memset(f, 0, sizeof(*f));
+	sscanf(e->text, "file_map: id=0x%lx %n", &f->id, &end);
+	return end && parse_names(e->text + end, &f->n);
+}
