@@ -11,6 +11,7 @@
 #include "codectl_test.h"
 #include "jit_table.h"
 #include "kselftest_harness.h"
+#include "proc_file.h"
 
 #define FAILSLAB "/sys/kernel/debug/failslab/"
 #define FAIL_USERCOPY "/sys/kernel/debug/fail_usercopy/"
@@ -245,6 +246,82 @@ TEST_F(fault, fork)
 	EXPECT_FALSE(used);
 	EXPECT_LT(0, failed);
 	EXPECT_EQ(0, unregister_text(self->start, self->end));
+}
+
+/* Opens and reads the file, or asks for all there is to say; 0 or an error. */
+static int read_lines(uint64_t start)
+{
+	int fd = proc_open(0), err = 0;
+	static char all[1 << 16];
+	size_t used = 0;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return fd;
+	while ((n = read(fd, all + used, sizeof(all) - 1 - used)) > 0)
+		used += n;
+	err = n < 0 ? -errno : 0;
+	all[used] = '\0';
+	close(fd);
+	/* What was read before an error is right. */
+	return proc_check(all) < 0 ? -EILSEQ : err;
+}
+
+static int ask(uint64_t start)
+{
+	int fd = proc_open(0), err;
+	struct proc_line l;
+
+	if (fd < 0)
+		return fd;
+	err = code_query_all(fd, start, &l);
+	close(fd);
+	return err;
+}
+
+/* The file is written to each time, so that it needs a new id. */
+static void fail_reader(struct __test_metadata *_metadata,
+			FIXTURE_DATA(fault) * self, int (*reader)(uint64_t))
+{
+	int fd = memfd_create("code", MFD_CLOEXEC), ret;
+	unsigned int nth, nomem = 0, fault = 0;
+	struct proc_line l;
+	uint64_t start;
+
+	ASSERT_EQ(0, elf_write(fd, 1));
+	start = addr_of(elf_map(fd));
+	ASSERT_NE(0, start);
+	for (nth = 1; nth < 1000; nth++) {
+		ASSERT_EQ(0, elf_write(fd, nth % 250));
+		arm(self->fd, nth);
+		ret = reader(start);
+		if (!disarm(self->fd))
+			break;
+		ASSERT_TRUE(!ret || ret == -ENOMEM || ret == -EFAULT)
+			TH_LOG("error %d", ret);
+		nomem += ret == -ENOMEM;
+		fault += ret == -EFAULT;
+		ASSERT_EQ(0, ask(start));
+		ASSERT_TRUE(proc_line_of(start, &l));
+		EXPECT_EQ(20, l.q.build_id_size);
+		EXPECT_EQ(nth % 250, l.build_id[1]);
+	}
+	EXPECT_EQ(0, ret);
+	TH_LOG("%u times, %u without memory, %u without access", nth, nomem, fault);
+	EXPECT_LE(3, nomem);
+	EXPECT_LE(1, fault);
+	munmap((void *)start, PAGE);
+	close(fd);
+}
+
+TEST_F(fault, read_lines)
+{
+	fail_reader(_metadata, self, read_lines);
+}
+
+TEST_F(fault, ask)
+{
+	fail_reader(_metadata, self, ask);
 }
 
 TEST_HARNESS_MAIN

@@ -267,7 +267,7 @@ bool proc_line_of(uint64_t text_start, struct proc_line *l)
 
 int proc_check(const char *all)
 {
-	static struct proc_line l;
+	struct proc_line l;
 	uint64_t end = 0;
 	char *line;
 	int nr = 0;
