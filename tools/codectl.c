@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 		printf("codectl %s\n", VERSION);
 		return finish_output();
 	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
 	die_usage("no such command: %s", argv[1]);

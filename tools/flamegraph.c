@@ -30,7 +30,8 @@ char *flamegraph_find(void)
 	}
 	free(dirs);
 	if (access(DEBIAN_RENDERER, X_OK))
-		die(RENDERER ", which draws flame graphs, is neither in PATH nor " DEBIAN_RENDERER ": 'apt-get install libdevel-nytprof-perl' brings it");
+		die("no " RENDERER " to draw with, in PATH or as %s: %s brings it",
+		    DEBIAN_RENDERER, "'apt-get install libdevel-nytprof-perl'");
 	return need(strdup(DEBIAN_RENDERER));
 }
 

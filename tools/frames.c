@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <linux/codectl.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +92,8 @@ static struct file *find_file(const struct frames *frames, uint64_t id)
 {
 	struct file *file = find_id(frames, id);
 
-	return file && file->record->names != CODE_NAMES_NONE ? file : NULL;
+	return file && (file->record->verified || file->record->claimed) ?
+	       file : NULL;
 }
 
 bool frames_knows(const struct frames *frames, uint64_t id)
@@ -145,7 +145,7 @@ static struct symbol name_in_file(struct file *file, uint64_t offset, bool exact
 
 	if (!symbols)
 		return symbol;
-	if (file->record->names == CODE_NAMES_CLAIMED)
+	if (file->record->claimed)
 		symbol = symbol_from_start(symbols, offset - !exact);
 	else
 		symbol = symbol_at_offset(symbols, offset - !exact);
@@ -157,8 +157,7 @@ bool frames_is_restorer(struct frames *frames, struct frame frame)
 {
 	struct file *file = find_file(frames, frame.id);
 
-	return file && file->record->names == CODE_NAMES_VERIFIED &&
-	       symbols_of(file) &&
+	return file && file->record->verified && symbols_of(file) &&
 	       symbol_is_restorer(file->symbols, frame.offset);
 }
 
@@ -206,8 +205,7 @@ static char *show_place(const struct file *file, struct frame frame)
 
 	if (file)
 		return format("%s%s+0x%llx", file->record->path,
-			      file->record->names == CODE_NAMES_CLAIMED ?
-			      " (claimed)" : "", offset);
+			      file->record->claimed ? " (claimed)" : "", offset);
 	if (frame.id)
 		return format("0x%llx, id 0x%llx", offset,
 			      (unsigned long long)frame.id);

@@ -39,7 +39,7 @@ static void __attribute__((noreturn)) stand_guard(int end, const char *path)
 	char byte;
 
 	setsid();
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	if (chdir("/"))
 		_exit(EXIT_FAILED);

@@ -213,7 +213,7 @@ static void catch_signals(void)
 	static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_handler = on_signal };
 
-	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
 		sigaction(caught[i], &action, NULL);
 }
 
@@ -288,19 +288,20 @@ static void say_unless_none(unsigned long count, const char *what)
 		fprintf(stderr, "codectl: %lu %s\n", count, what);
 }
 
-static void print_counts(const struct recording *recording)
+static void print_counts(const struct recording *recording, size_t different)
 {
 	const struct join_counts *counts = join_counts(recording->join);
 
 	fprintf(stderr, "codectl: %lu events, %lu with their stack (%zu different)\n",
-		counts->events, counts->joined, stacks_count(recording->stacks));
-	say_unless_none(counts->truncated, "of the stacks are truncated: they end before the outermost frame");
-	say_unless_none(counts->incomplete, "events with a stack of which parts were lost, left out");
-	say_unless_none(counts->pending, "events whose stack has not come: lost, or the task has not returned to user space");
-	say_unless_none(counts->stray_cookies, "stacks asked for by events that were lost");
+		counts->events, counts->joined, different);
+	say_unless_none(counts->truncated, "stacks are truncated");
+	say_unless_none(counts->incomplete, "events left out: parts of their stack are lost");
+	say_unless_none(counts->pending, "events without a stack: it is lost, or still to be taken");
+	say_unless_none(counts->stray_cookies, "cookies of events that are lost");
 	say_unless_none(counts->stray_stacks, "stacks of events that were lost");
-	say_unless_none(recording->lost, "records lost, at least: a larger --buffer may help");
-	say_unless_none(recording->malformed, "records of the trace could not be made out");
+	say_unless_none(recording->lost, "records lost at least; a larger --buffer may help");
+	say_unless_none(recording->malformed,
+			"records of the trace could not be made out");
 }
 
 static void write_folded(struct recording *recording, FILE *to, const char *path)
@@ -314,16 +315,18 @@ static void write_folded(struct recording *recording, FILE *to, const char *path
 static void report(struct recording *recording, FILE *folded, FILE *flames,
 		   const struct options *options, const char *renderer)
 {
+	size_t different;
+
 	find_processes(recording->stacks);
-	stacks_print(recording->stacks, recording->frames, event_name,
-		     &recording->session, stdout);
+	different = stacks_print(recording->stacks, recording->frames, event_name,
+				 &recording->session, stdout);
 	finish_output();
-	print_counts(recording);
+	print_counts(recording, different);
 	if (folded)
 		write_folded(recording, folded, options->folded);
 	if (!flames)
 		return;
-	if (!stacks_count(recording->stacks))
+	if (!stacks_any(recording->stacks))
 		die("there is no stack to draw in %s", options->svg);
 	write_folded(recording, flames, "a temporary file");
 	flamegraph_draw(renderer, flames, options->svg);

@@ -18,7 +18,8 @@ void session_check(void)
 	const char *dir = NULL;
 
 	if (tracefs_tracing_dir_is_mounted(false, &dir) != 1)
-		die("tracefs is not mounted: 'mount -t tracefs tracefs /sys/kernel/tracing' mounts it");
+		die("no tracefs is mounted: 'mount -t tracefs none %s' mounts it",
+		    "/sys/kernel/tracing");
 	dir = tracefs_tracing_dir();
 	if (!dir)
 		die("tracefs cannot be found");
@@ -154,9 +155,11 @@ static void make_instance(struct session *session)
 
 void session_open(struct session *session, unsigned long buffer_kib)
 {
+	const char * const *systems;
+
 	list_add(&session->systems, "ftrace");
-	session->tep = tracefs_local_events_system(NULL,
-				(const char * const *)session->systems);
+	systems = (const char * const *)session->systems;
+	session->tep = tracefs_local_events_system(NULL, systems);
 	if (!session->tep)
 		die("cannot read the formats of events in %s",
 		    tracefs_tracing_dir());

@@ -48,7 +48,7 @@ void stacks_free(struct stacks *stacks)
 	free(stacks);
 }
 
-size_t stacks_count(const struct stacks *stacks)
+bool stacks_any(const struct stacks *stacks)
 {
 	return stacks->nr;
 }
@@ -276,8 +276,8 @@ static struct tally *count_texts(const struct stacks *stacks,
 	return tally;
 }
 
-void stacks_print(const struct stacks *stacks, struct frames *frames,
-		  event_name_fn name, void *context, FILE *to)
+size_t stacks_print(const struct stacks *stacks, struct frames *frames,
+		    event_name_fn name, void *context, FILE *to)
 {
 	struct tally *tally = count_texts(stacks, frames, shown, name, context);
 	struct tally_line **lines;
@@ -288,6 +288,7 @@ void stacks_print(const struct stacks *stacks, struct frames *frames,
 		fprintf(to, "%lu %s\n", lines[i]->count, lines[i]->text);
 	free(lines);
 	tally_free(tally);
+	return nr;
 }
 
 void stacks_fold(const struct stacks *stacks, struct frames *frames,

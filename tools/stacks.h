@@ -21,7 +21,7 @@ void stacks_free(struct stacks *stacks);
 /* A join_fn, with the stacks as its context. */
 void stacks_add(void *stacks, uint32_t type, const struct join_stack *stack);
 
-size_t stacks_count(const struct stacks *stacks);
+bool stacks_any(const struct stacks *stacks);
 
 /* Whether some frame has an id that @frames does not know. */
 bool stacks_lack_ids(const struct stacks *stacks, const struct frames *frames);
@@ -32,9 +32,11 @@ bool stacks_lack_ids(const struct stacks *stacks, const struct frames *frames);
  */
 void stacks_find_processes(struct stacks *stacks, const char *saved_tgids);
 
-/* For a reader, and a line each for a flame graph. */
-void stacks_print(const struct stacks *stacks, struct frames *frames,
-		  event_name_fn name, void *context, FILE *to);
+/* For a reader; returns how many that are. */
+size_t stacks_print(const struct stacks *stacks, struct frames *frames,
+		    event_name_fn name, void *context, FILE *to);
+
+/* A line each for a flame graph. */
 void stacks_fold(const struct stacks *stacks, struct frames *frames,
 		 event_name_fn name, void *context, FILE *to);
 

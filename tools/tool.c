@@ -75,7 +75,7 @@ void need_codectl(void)
 		die("this kernel has no codectl: there is no /proc/self/codectl");
 	if (syscall(SYS_codectl, CODE_UNREGISTER, NULL, 0, CODE_FLAG_INVALID) &&
 	    errno == ENOSYS)
-		die("codectl is switched off: by codectl=off on the kernel's command line, or sysctl kernel.codectl=0");
+		die("codectl is switched off (codectl=off at boot, or sysctl kernel.codectl)");
 }
 
 unsigned long need_number(const char *what, const char *text)
@@ -104,7 +104,7 @@ pid_t need_pid(const char *text)
 void die_proc(pid_t pid, const char *name, int error)
 {
 	if (error == EACCES || error == EPERM)
-		die("not permitted to read /proc/%d/%s: it takes root, or to be the process's user",
+		die("not permitted to read /proc/%d/%s, which takes its user or root",
 		    pid, name);
 	if (error == ENOENT || error == ESRCH)
 		die("process %d has ended", pid);

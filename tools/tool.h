@@ -11,6 +11,8 @@
 /* Documented in codectl(1). */
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
 int cmd_list(int argc, char **argv);
 int cmd_where(int argc, char **argv);
 int cmd_record(int argc, char **argv);

@@ -149,14 +149,14 @@ bool file_record_parse(struct file_record *to,
 		       const void *data, size_t len)
 {
 	struct record record = { data, len };
-	uint32_t path = layout->file.path.offset;
+	uint32_t path = layout->file.path.offset, names;
 	size_t path_len;
 
 	if (!get_u64(&record, layout->file.id, &to->id) ||
 	    !get_u64(&record, layout->file.inode, &to->inode) ||
 	    !get_u32(&record, layout->file.dev_major, &to->dev_major) ||
 	    !get_u32(&record, layout->file.dev_minor, &to->dev_minor) ||
-	    !get_u32(&record, layout->file.names, &to->names) ||
+	    !get_u32(&record, layout->file.names, &names) ||
 	    !get_u32(&record, layout->file.build_id_len, &to->build_id_len) ||
 	    !copy_field(&record, layout->file.build_id, to->build_id,
 			sizeof(to->build_id)) ||
@@ -167,5 +167,7 @@ bool file_record_parse(struct file_record *to,
 		return false;
 	memcpy(to->path, record.data + path, path_len);
 	to->path[path_len] = '\0';
+	to->verified = names == 1;
+	to->claimed = names == 2;
 	return to->id != 0;
 }

@@ -49,7 +49,7 @@ struct stack_record {
 struct file_record {
 	uint64_t id, inode;
 	uint32_t dev_major, dev_minor;
-	uint32_t names;		/* CODE_NAMES_* of linux/codectl.h */
+	bool verified, claimed;	/* the names; neither: there are none */
 	uint32_t build_id_len;
 	uint8_t build_id[BUILD_ID_MAX];
 	char path[2049];	/* escaped */

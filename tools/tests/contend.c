@@ -2,9 +2,9 @@
 /*
  * usage: contend THREADS ROUNDS
  *
- * Threads that wait for one another, so that each stack of a futex system call
- * is known: turn() by way of take() or give(), in worker().  Prints how often it
- * was anyone's turn.
+ * Threads that wait for one another, so that the stack of each system call is
+ * known: of futex, turn() and take() or give(); of getppid, tell().  Prints where
+ * some functions are, and in the end how often it was anyone's turn.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -32,10 +32,17 @@ static __attribute__((noinline)) void give(int next)
 	syscall(SYS_futex, &whose, FUTEX_WAKE_PRIVATE, 1 << 30);
 }
 
+static __attribute__((noinline)) void tell(void)
+{
+	syscall(SYS_getppid);
+	__asm__ volatile("");
+}
+
 static __attribute__((noinline)) void turn(int mine)
 {
 	take(mine);
 	turns++;
+	tell();
 	give((mine + 1) % nr_threads);
 	__asm__ volatile("");
 }
@@ -57,6 +64,8 @@ int main(int argc, char **argv)
 	rounds = atoi(argv[2]);
 	if (nr_threads < 1 || nr_threads > 64)
 		return 2;
+	printf("take %p\nsyscall %p\n", (void *)take, (void *)syscall);
+	fflush(stdout);
 	for (long i = 0; i < nr_threads; i++)
 		if (pthread_create(&threads[i], NULL, worker, (void *)i))
 			return 1;

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests on the host, as TAP.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int check_count, check_failed;
+static bool check_good;
+
+#define CHECK(condition)						\
+do {									\
+	if (!(condition)) {						\
+		printf("# %s:%d: not so: %s\n", __FILE__, __LINE__,	\
+		       #condition);					\
+		check_good = false;					\
+	}								\
+} while (0)
+
+#define RUN(test)	check_run(#test, test)
+
+static inline void check_run(const char *name, void (*test)(void))
+{
+	check_good = true;
+	test();
+	check_failed += !check_good;
+	printf("%s %d %s\n", check_good ? "ok" : "not ok", ++check_count, name);
+}
+
+static inline int check_end(void)
+{
+	printf("1..%d\n", check_count);
+	return check_failed != 0;
+}
+
+/* A copy with nothing behind it, so that the sanitizer sees what goes beyond. */
+static inline void *exact_copy(const void *data, size_t len)
+{
+	char *copy = malloc(len ? len : 1);
+
+	if (!copy)
+		abort();
+	memcpy(copy, data, len);
+	return copy;
+}
+
+/* A number below @below, from a fixed sequence. */
+static inline unsigned int check_random(unsigned int below)
+{
+	static unsigned long long state = 1;
+
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (state >> 33) % below;
+}
+
+/* Changes some bytes, preferably to ones that mean something. */
+static inline void mutate(char *data, size_t len)
+{
+	static const char bytes[] = " -=0x\n\\fx9:\377\0\1";
+
+	for (unsigned int n = 1 + check_random(4); len && n > 0; n--)
+		data[check_random(len)] = bytes[check_random(sizeof(bytes))];
+}
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The join rule, on traces that are right, out of order, lossy and wrong.
+ */
+#include "check.h"
+#include "join.h"
+
+enum { FUTEX = 100, SWITCH = 101 };
+
+static char got[4096];
+
+/* TYPE:TID:FIRST-FRAME/FRAMES for each event that has a stack. */
+static void note(void *context, uint32_t type, const struct join_stack *stack)
+{
+	size_t len = strlen(got);
+
+	(void)context;
+	snprintf(got + len, sizeof(got) - len, "%u:%d:%llx/%u ", type, stack->tid,
+		 stack->nr ? (unsigned long long)stack->frames[0].offset : 0,
+		 stack->nr);
+}
+
+static struct join *start(void)
+{
+	got[0] = '\0';
+	return join_new(note, NULL);
+}
+
+static void cookie(struct join *join, int cpu, int tid, uint64_t cookie,
+		   uint32_t type)
+{
+	struct cookie_record record = { cookie, type };
+
+	join_cookie(join, cpu, tid, &record);
+}
+
+/* An event with its cookie record. */
+static void event(struct join *join, int cpu, int tid, uint64_t value,
+		  uint32_t type)
+{
+	join_event(join, cpu, tid, type);
+	cookie(join, cpu, tid, value, type);
+}
+
+/* Frames are counted from @offset on. */
+static void part(struct join *join, int tid, uint64_t value, uint32_t nr,
+		 uint32_t first, uint32_t count, uint64_t offset)
+{
+	static struct stack_record record;
+
+	record = (struct stack_record){
+		.cookie = value, .nr = nr, .first = first, .count = count,
+	};
+	for (uint32_t i = 0; i < count; i++)
+		record.frames[i].offset = offset + first + i;
+	join_stack(join, tid, &record);
+}
+
+static void stack(struct join *join, int tid, uint64_t value, uint64_t offset)
+{
+	part(join, tid, value, 2, 0, 2, offset);
+}
+
+static void end(struct join *join, const char *want)
+{
+	join_pass(join);
+	join_finish(join);
+	if (strcmp(got, want))
+		printf("# got '%s'\n", got);
+	CHECK(!strcmp(got, want));
+}
+
+static void a_stack_for_all_events_of_an_entry(void)
+{
+	struct join *join = start();
+
+	event(join, 0, 7, 1, FUTEX);
+	event(join, 0, 7, 1, SWITCH);
+	event(join, 1, 7, 1, SWITCH);
+	stack(join, 7, 1, 0x10);
+	end(join, "100:7:10/2 101:7:10/2 101:7:10/2 ");
+	CHECK(join_counts(join)->events == 3 && join_counts(join)->joined == 3);
+	join_free(join);
+}
+
+static void an_interrupt_between_event_and_cookie(void)
+{
+	struct join *join = start();
+
+	join_event(join, 0, 7, FUTEX);
+	event(join, 0, 7, 1, SWITCH);
+	cookie(join, 0, 7, 1, FUTEX);
+	stack(join, 7, 1, 0x10);
+	end(join, "101:7:10/2 100:7:10/2 ");
+	join_free(join);
+}
+
+static void records_of_other_cpus_in_any_order(void)
+{
+	struct join *join = start();
+
+	stack(join, 7, 1, 0x10);
+	join_pass(join);
+	event(join, 0, 7, 1, FUTEX);
+	end(join, "100:7:10/2 ");
+	join_free(join);
+}
+
+static void entries_of_one_task_and_of_others(void)
+{
+	struct join *join = start();
+
+	event(join, 0, 7, 1, FUTEX);
+	event(join, 0, 8, 2, FUTEX);
+	stack(join, 8, 2, 0x20);
+	stack(join, 7, 1, 0x10);
+	event(join, 0, 7, 3, FUTEX);
+	stack(join, 7, 3, 0x30);
+	end(join, "100:7:30/2 100:8:20/2 100:7:10/2 ");
+	join_free(join);
+}
+
+static void cookies_of_no_event(void)
+{
+	struct join *join = start();
+
+	join_event(join, 0, 7, FUTEX);
+	cookie(join, 1, 7, 1, FUTEX);	/* another CPU */
+	cookie(join, 0, 8, 1, FUTEX);	/* another task */
+	cookie(join, 0, 7, 1, SWITCH);	/* another type */
+	stack(join, 7, 1, 0x10);
+	end(join, "");
+	CHECK(join_counts(join)->stray_cookies == 3);
+	CHECK(join_counts(join)->stray_stacks == 1);
+	join_free(join);
+}
+
+/* The id of a thread may be used again, and its event may be among the lost. */
+static void lost_records_part_event_and_cookie(void)
+{
+	struct join *join = start();
+
+	join_event(join, 0, 7, FUTEX);
+	join_event(join, 1, 7, FUTEX);
+	join_lost(join, 0);
+	cookie(join, 0, 7, 1, FUTEX);
+	stack(join, 7, 1, 0x10);
+	cookie(join, 1, 7, 2, FUTEX);
+	stack(join, 7, 2, 0x20);
+	end(join, "100:7:20/2 ");
+	CHECK(join_counts(join)->stray_cookies == 1);
+	join_free(join);
+}
+
+static void lost_stacks_leave_events_pending(void)
+{
+	struct join *join = start();
+
+	event(join, 0, 7, 1, FUTEX);
+	event(join, 0, 7, 2, FUTEX);
+	join_lost(join, 0);
+	stack(join, 7, 2, 0x20);
+	end(join, "100:7:20/2 ");
+	CHECK(join_counts(join)->pending == 1);
+	join_free(join);
+}
+
+static void stacks_in_parts(void)
+{
+	struct join *join = start();
+
+	event(join, 0, 7, 1, FUTEX);
+	part(join, 7, 1, 5, 3, 2, 0x10);
+	join_pass(join);
+	join_pass(join);
+	CHECK(!*got);
+	part(join, 7, 1, 5, 0, 3, 0x10);
+	end(join, "100:7:10/5 ");
+	join_free(join);
+}
+
+static void stacks_with_a_part_missing(void)
+{
+	struct join *join = start();
+
+	event(join, 0, 7, 1, FUTEX);
+	part(join, 7, 1, 5, 0, 3, 0x10);
+	part(join, 7, 1, 5, 0, 3, 0x10);	/* twice is not more */
+	part(join, 7, 1, 6, 3, 2, 0x10);	/* of another stack */
+	part(join, 8, 1, 5, 3, 2, 0x10);	/* of another task */
+	end(join, "");
+	CHECK(join_counts(join)->incomplete == 1 && !join_counts(join)->joined);
+	join_free(join);
+}
+
+static void truncated_and_empty_stacks(void)
+{
+	static struct stack_record record = { .cookie = 1, .stop = STOP_FAULT };
+	struct join *join = start();
+
+	event(join, 0, 7, 1, FUTEX);
+	join_stack(join, 7, &record);
+	end(join, "100:7:0/0 ");
+	CHECK(join_counts(join)->truncated == 1 && join_counts(join)->joined == 1);
+	join_free(join);
+}
+
+/* So many threads that those that came first are forgotten. */
+static void many_threads(void)
+{
+	struct join *join = start();
+
+	for (int tid = 1; tid <= 20000; tid++) {
+		join_event(join, 0, tid, FUTEX);
+		if (tid % 5000 == 0)
+			join_pass(join);
+	}
+	cookie(join, 0, 1, 1, FUTEX);
+	cookie(join, 0, 20000, 2, FUTEX);
+	stack(join, 20000, 2, 0x20);
+	end(join, "100:20000:20/2 ");
+	CHECK(join_counts(join)->stray_cookies == 1);
+	join_free(join);
+}
+
+int main(void)
+{
+	RUN(a_stack_for_all_events_of_an_entry);
+	RUN(an_interrupt_between_event_and_cookie);
+	RUN(records_of_other_cpus_in_any_order);
+	RUN(entries_of_one_task_and_of_others);
+	RUN(cookies_of_no_event);
+	RUN(lost_records_part_event_and_cookie);
+	RUN(lost_stacks_leave_events_pending);
+	RUN(stacks_in_parts);
+	RUN(stacks_with_a_part_missing);
+	RUN(truncated_and_empty_stacks);
+	RUN(many_threads);
+	return check_end();
+}

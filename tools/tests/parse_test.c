@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The parsers, given what the kernel and programs write, and what they do not.
+ */
+#include <event-parse.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "perf_map.h"
+#include "proc_line.h"
+#include "tool.h"
+#include "trace_record.h"
+
+#define MUTATIONS	20000
+
+/* Lines of a kernel, but for the last: a claim with all that can be odd. */
+static const char * const lines[] = {
+	"55ff0425b000-55ff04260809 elf format=0 elf=55ff04259000-55ff04269000 sframe=55ff04262be0-55ff042642ee id=0xa file=0x14 dev=00:13 inode=295 offset=0x2000 names=verified build_id=99c85acc15a6c6c7d3318416cde231053ca0b27e debug_link=- debug_link_crc=0x0 path=/usr/lib/codectl/jit-demo/jit-demo",
+	"7fbd5ffc7000-7fbd60007000 jit fre_size=24 flags=0x0 head=7fbd5fb91000 seq=7fbd5fb90100 rule=0,0,0,0x0 id=0x12 file=0x0 dev=00:00 inode=0 offset=0x0 names=none build_id=- path=",
+	"00001000-00002000 elf format=0 elf=1000-3000 sframe=0-0 id=0xffffffffffffffff file=0x0 dev=00:00 inode=0 offset=0x0 names=claimed build_id=00 debug_link=a\\040b debug_link_crc=0x12 path=/a b\\012=c path=/d",
+};
+
+static bool parse_line(struct proc_line *line, const char *text)
+{
+	size_t len = strlen(text);
+	char *copy = exact_copy(text, len);
+	bool good = proc_line_parse(line, copy, len);
+
+	free(copy);
+	return good;
+}
+
+static void lines_of_the_kernel(void)
+{
+	struct proc_line line;
+
+	CHECK(proc_line_parse(&line, lines[0], strlen(lines[0])));
+	CHECK(!line.jit && line.text_start == 0x55ff0425b000 &&
+	      line.text_end == 0x55ff04260809);
+	CHECK(line.elf_start == 0x55ff04259000 && line.elf_end == 0x55ff04269000);
+	CHECK(line.sframe_start == 0x55ff04262be0 &&
+	      line.sframe_end == 0x55ff042642ee);
+	CHECK(line.id == 0xa && line.file == 0x14 && line.offset == 0x2000);
+	CHECK(span_is(line.names, "verified"));
+	CHECK(span_is(line.build_id, "99c85acc15a6c6c7d3318416cde231053ca0b27e"));
+	CHECK(span_is(line.path, "/usr/lib/codectl/jit-demo/jit-demo"));
+
+	CHECK(proc_line_parse(&line, lines[1], strlen(lines[1])));
+	CHECK(line.jit && line.head == 0x7fbd5fb91000 && !line.flags);
+	CHECK(span_is(line.names, "none") && span_is(line.path, ""));
+
+	CHECK(proc_line_parse(&line, lines[2], strlen(lines[2])));
+	CHECK(line.id == UINT64_MAX && span_is(line.names, "claimed"));
+	CHECK(span_is(line.path, "/a b\\012=c path=/d"));
+}
+
+static void lines_that_are_none(void)
+{
+	static const char * const bad[] = {
+		"", " ", "1000", "1000-", "-2000 elf", "1000-2000",
+		"1000-2000 elf", "1000-2000 elf path=/a",
+		"2000-1000 elf id=0x1 names=none build_id=- path=",
+		"1000-2000 efl id=0x1 names=none build_id=- path=",
+		"1000-2000 elf id=0x0 names=none build_id=- path=",
+		"1000-2000 elf id=0x1 names= build_id=- path=",
+		"1000-2000 elf id=0x1 names=none build_id=-",
+		"1000-2000 elf id=0x1 names=none build_id=- path=a\nb",
+		"1000-2000 elf id=0x1 elf=1 names=none build_id=- path=",
+		"1000-2000 elf word id=0x1 names=none build_id=- path=",
+		"1000-10000000000000000 elf id=0x1 names=none build_id=- path=",
+		"1000-2000 elf id=0x12345678123456789 names=none build_id=- path=",
+	};
+	struct proc_line line;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		CHECK(!parse_line(&line, bad[i]));
+	CHECK(parse_line(&line, "1000-2000 elf new=1 id=0x1 names=none build_id=- path="));
+}
+
+static void lines_cut_and_mutated(void)
+{
+	struct proc_line line;
+
+	for (size_t len = 0; len < strlen(lines[0]); len++) {
+		char *cut = exact_copy(lines[0], len);
+
+		proc_line_parse(&line, cut, len);
+		free(cut);
+	}
+	for (int i = 0; i < MUTATIONS; i++) {
+		const char *text = lines[check_random(3)];
+		size_t len = strlen(text);
+		char *copy = exact_copy(text, len);
+
+		mutate(copy, len);
+		if (proc_line_parse(&line, copy, len))
+			CHECK(line.text_start < line.text_end &&
+			      line.path.at + line.path.len == copy + len);
+		free(copy);
+	}
+}
+
+static const char perf_text[] =
+	"1000 100 first\n"
+	"2000 20 second with blanks\n"
+	"0x3000 0x10 third\n"
+	"not a line\n"
+	"4000 0 empty\n"
+	"ffffffffffffff00 200 wraps\n"
+	"1080 10 inner\n"
+	"2000 10 again\n"
+	"5000 10 last";
+
+static bool is_named(const struct perf_map *map, uint64_t address,
+		     const char *name)
+{
+	const struct perf_name *found = perf_map_find(map, address);
+
+	return name ? found && span_is(found->name, name) : !found;
+}
+
+static void names_of_a_perf_map(void)
+{
+	size_t len = strlen(perf_text);
+	char *text = exact_copy(perf_text, len);
+	struct perf_map map;
+
+	CHECK(perf_map_parse(&map, text, len));
+	CHECK(map.nr == 6);
+	CHECK(is_named(&map, 0xfff, NULL));
+	CHECK(is_named(&map, 0x1000, "first"));
+	CHECK(is_named(&map, 0x107f, "first"));
+	CHECK(is_named(&map, 0x1080, "inner"));
+	CHECK(is_named(&map, 0x1090, "first"));
+	CHECK(is_named(&map, 0x10ff, "first"));
+	CHECK(is_named(&map, 0x1100, NULL));
+	CHECK(is_named(&map, 0x2000, "again"));
+	CHECK(is_named(&map, 0x2010, "second with blanks"));
+	CHECK(is_named(&map, 0x2020, NULL));
+	CHECK(is_named(&map, 0x300f, "third"));
+	CHECK(is_named(&map, 0x500f, "last"));
+	CHECK(is_named(&map, UINT64_MAX, NULL));
+	perf_map_free(&map);
+	free(text);
+
+	CHECK(perf_map_parse(&map, "", 0));
+	CHECK(is_named(&map, 0, NULL));
+	perf_map_free(&map);
+}
+
+static void perf_maps_mutated(void)
+{
+	for (int i = 0; i < MUTATIONS; i++) {
+		size_t len = check_random(sizeof(perf_text));
+		char *text = exact_copy(perf_text, len);
+		struct perf_map map;
+
+		mutate(text, len);
+		CHECK(perf_map_parse(&map, text, len));
+		for (size_t n = 0; n < map.nr; n++) {
+			const struct perf_name *name;
+
+			name = perf_map_find(&map, map.names[n].start);
+			CHECK(name && name->start <= map.names[n].start &&
+			      name->end > map.names[n].start);
+		}
+		perf_map_free(&map);
+		free(text);
+	}
+}
+
+/* ------------------------------------------------------ records of the trace */
+
+static const char *formats;
+static struct record_layout layout;
+
+static bool add_format(struct tep_handle *tep, const char *name)
+{
+	char path[4096], text[8192];
+	size_t len;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", formats, name);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	len = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	return !tep_parse_event(tep, text, len, "ftrace");
+}
+
+static void layouts_of_the_formats(void)
+{
+	struct tep_handle *tep = tep_alloc();
+
+	CHECK(add_format(tep, "user_unwind"));
+	CHECK(add_format(tep, "user_unwind_stack"));
+	CHECK(!record_layout_read(&layout, tep));
+	CHECK(layout.file_type == -1);
+	CHECK(add_format(tep, "file_map"));
+	CHECK(record_layout_read(&layout, tep));
+	CHECK(layout.cookie.event.offset == 16);
+	CHECK(layout.stack.frames.offset == 32);
+	CHECK(layout.file.path.offset == 60);
+	tep_free(tep);
+}
+
+/* As the formats lay them out. */
+struct raw_stack {
+	char common[8];
+	uint64_t cookie;
+	uint32_t nr, first, stop, count;
+	struct frame frames[2];
+};
+
+static bool parse_stack(struct stack_record *record, struct raw_stack raw,
+			size_t len)
+{
+	void *copy = exact_copy(&raw, len);
+	bool good = stack_record_parse(record, &layout, copy, len);
+
+	free(copy);
+	return good;
+}
+
+/* With one field changed for the time. */
+static bool parse_with(struct raw_stack *raw, uint32_t *field, uint32_t value)
+{
+	static struct stack_record record;
+	uint32_t before = *field;
+	bool good;
+
+	*field = value;
+	good = parse_stack(&record, *raw, sizeof(*raw));
+	*field = before;
+	return good;
+}
+
+static void stacks_of_the_trace(void)
+{
+	struct raw_stack raw = {
+		.cookie = 0x123456789, .nr = 70, .first = 64, .stop = 2, .count = 2,
+		.frames = { { 0x1000, 7 }, { 0x2000, 8 } },
+	};
+	static struct stack_record record;
+
+	CHECK(parse_stack(&record, raw, sizeof(raw)));
+	CHECK(record.cookie == 0x123456789 && record.nr == 70 &&
+	      record.first == 64 && record.stop == 2 && record.count == 2);
+	CHECK(record.frames[1].offset == 0x2000 && record.frames[1].id == 8);
+	for (size_t len = 0; len < sizeof(raw); len++)
+		CHECK(!parse_stack(&record, raw, len));
+	CHECK(!parse_with(&raw, &raw.count, 3));
+	CHECK(!parse_with(&raw, &raw.count, UINT32_MAX));
+	CHECK(!parse_with(&raw, &raw.first, 69));
+	CHECK(!parse_with(&raw, &raw.first, UINT32_MAX));
+	CHECK(!parse_with(&raw, &raw.nr, STACK_MAX_FRAMES + 1));
+	CHECK(parse_with(&raw, &raw.count, 2));
+	CHECK(!strcmp(stop_name(2), "no-rule"));
+	CHECK(stop_name(UINT32_MAX) && stop_name(STOP_MAX));
+}
+
+struct raw_file {
+	char common[8];
+	uint64_t id, inode;
+	uint32_t dev_major, dev_minor, names, build_id_len;
+	uint8_t build_id[20];
+	char path[3000];
+};
+
+static bool parse_file(struct file_record *record, const struct raw_file *raw,
+		       size_t len)
+{
+	void *copy = exact_copy(raw, len);
+	bool good = file_record_parse(record, &layout, copy, len);
+
+	free(copy);
+	return good;
+}
+
+static void files_of_the_trace(void)
+{
+	size_t start = offsetof(struct raw_file, path);
+	static struct raw_file raw = {
+		.id = 5, .inode = 12, .dev_major = 0xfe, .names = 1,
+		.build_id_len = 20, .build_id = { 1, 2 }, .path = "/a/b",
+	};
+	static struct file_record record;
+
+	CHECK(parse_file(&record, &raw, start + 8));
+	CHECK(record.id == 5 && record.inode == 12 && record.dev_major == 0xfe);
+	CHECK(record.verified && !record.claimed && record.build_id_len == 20);
+	CHECK(record.build_id[1] == 2 && !strcmp(record.path, "/a/b"));
+	CHECK(parse_file(&record, &raw, start + 2));
+	CHECK(!strcmp(record.path, "/a"));
+	for (size_t len = 0; len < start; len++)
+		CHECK(!parse_file(&record, &raw, len));
+	raw.names = 2;
+	CHECK(parse_file(&record, &raw, start + 8));
+	CHECK(!record.verified && record.claimed);
+	raw.names = 7;
+	CHECK(parse_file(&record, &raw, start + 8));
+	CHECK(!record.verified && !record.claimed);
+	raw.build_id_len = 21;
+	CHECK(!parse_file(&record, &raw, start + 8));
+	raw.build_id_len = 0;
+	memset(raw.path, 'x', sizeof(raw.path));
+	CHECK(!parse_file(&record, &raw, start + 2049));
+	CHECK(parse_file(&record, &raw, start + 2048));
+	CHECK(strlen(record.path) == 2048);
+	raw.id = 0;
+	CHECK(!parse_file(&record, &raw, start + 8));
+}
+
+static void cookies_of_the_trace(void)
+{
+	struct {
+		char common[8];
+		uint64_t cookie;
+		uint32_t event;
+	} __attribute__((packed)) raw = { .cookie = 9, .event = 3 };
+	struct cookie_record record;
+
+	for (size_t len = 0; len <= sizeof(raw); len++) {
+		void *copy = exact_copy(&raw, len);
+
+		CHECK(cookie_record_parse(&record, &layout, copy, len) ==
+		      (len == sizeof(raw)));
+		free(copy);
+	}
+	CHECK(record.cookie == 9 && record.event == 3);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return 2;
+	formats = argv[1];
+	RUN(lines_of_the_kernel);
+	RUN(lines_that_are_none);
+	RUN(lines_cut_and_mutated);
+	RUN(names_of_a_perf_map);
+	RUN(perf_maps_mutated);
+	RUN(layouts_of_the_formats);
+	RUN(cookies_of_the_trace);
+	RUN(stacks_of_the_trace);
+	RUN(files_of_the_trace);
+	return check_end();
+}
