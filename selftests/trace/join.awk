@@ -13,6 +13,7 @@
 # facts:
 #	events N	of that name and those tasks
 #	joined N	of them, to stacks that are there whole
+#	missed N	others that come before a stack of their task
 #	deepest N	frames of the longest joined stack
 #	split N		stacks in several records
 #	stop N COUNT	joined stacks, by what they stop for
@@ -59,6 +60,7 @@ function on_stack(	cookie, n, i, frames, first, id, list)
 	have[cookie] += int(n / 2)
 	stop[cookie] = value("stop") + 0
 	parts[cookie]++
+	last_stack[tid] = NR
 	bytes += record(8 + 8 + 16 + 8 * n)
 	if (!first)
 		inline += 8 + 8 + 16
@@ -112,6 +114,8 @@ name == event && who == comm {
 	bytes += record(size)
 	inline += record(size)
 	latest[cpu, tid] = events
+	task[events] = tid
+	line[events] = NR
 	next
 }
 
@@ -128,8 +132,10 @@ name == "file_map" { on_file() }
 END {
 	for (i = 1; i <= events; i++) {
 		cookie = cookie_of[i]
-		if (cookie == "" || !(cookie in nr) || have[cookie] != nr[cookie])
+		if (cookie == "" || !(cookie in nr) || have[cookie] != nr[cookie]) {
+			missed += line[i] < last_stack[task[i]]
 			continue
+		}
 		joined++
 		stops[stop[cookie]]++
 		split_up += parts[cookie] > 1
@@ -143,6 +149,7 @@ END {
 		nr_strange++
 	print "events", events + 0
 	print "joined", joined + 0
+	print "missed", missed + 0
 	print "deepest", deepest + 0
 	print "split", split_up + 0
 	for (i in stops)

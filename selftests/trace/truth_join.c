@@ -6,7 +6,7 @@
  *
  * usage: truth_join [-n STACKS] [-s SECONDS] [-u USECS] [-x] INSTANCE PROGRAM MAP
  *
- * Reads until there are twice so many stacks, or so long; USECS is what it waits
+ * Reads until so many stacks are joined, or so long; USECS is what it waits
  * after each sub-buffer. PROGRAM is the path of truth_load, MAP what it printed.
  * -x exchanges the cookies of stacks, as a kernel that errs would: it must fail.
  *
@@ -285,6 +285,56 @@ static int stack_number(const struct stack *stack)
 	return NO_NUMBER;
 }
 
+static int by_cookie(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void sort_all(void)
+{
+	qsort(trace.asked, trace.nr_asked, sizeof(*trace.asked), by_cookie);
+	qsort(trace.stacks, trace.nr_stacks, sizeof(*trace.stacks), by_cookie);
+}
+
+/* Calls @fn for each event whose stack is there. */
+static void join_all(void (*fn)(const struct asked *asked, struct stack *stack))
+{
+	size_t at = 0;
+
+	sort_all();
+	for (size_t i = 0; i < trace.nr_asked; i++) {
+		while (at < trace.nr_stacks &&
+		       trace.stacks[at].cookie < trace.asked[i].cookie)
+			at++;
+		if (at == trace.nr_stacks)
+			return;
+		if (trace.stacks[at].cookie == trace.asked[i].cookie)
+			fn(&trace.asked[i], &trace.stacks[at]);
+	}
+}
+
+static void count_joined(const struct asked *asked, struct stack *stack)
+{
+	if (asked->number == NO_NUMBER || stack->joined)
+		return;
+	stack->joined = true;
+	trace.joined_stacks++;
+}
+
+/* To join is not for nothing: only when there may be enough. */
+static bool enough(unsigned long wanted)
+{
+	static unsigned long next;
+
+	if (trace.nr_stacks < wanted + next)
+		return false;
+	join_all(count_joined);
+	next = trace.nr_stacks - wanted + wanted / 4 + 1;
+	return trace.joined_stacks >= wanted;
+}
+
 static void print_wrong(const struct asked *asked, const struct stack *stack,
 			int number)
 {
@@ -325,17 +375,9 @@ static void compare(const struct asked *asked, struct stack *stack)
 		return;
 	}
 	trace.joined++;
-	trace.joined_stacks += !stack->joined;
-	stack->joined = true;
+	count_joined(asked, stack);
 	if (asked->number != number)
 		print_wrong(asked, stack, number);
-}
-
-static int by_cookie(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 static void exchange_cookies(void)
@@ -348,33 +390,24 @@ static void exchange_cookies(void)
 	}
 }
 
+/* Those counted so far may be cut short, which is known only now. */
+static void forget_joined(void)
+{
+	trace.joined_stacks = 0;
+	for (size_t i = 0; i < trace.nr_stacks; i++)
+		trace.stacks[i].joined = false;
+}
+
 /* Two stacks with one cookie must be parts of one: those here are short. */
 static void check_cookies(void)
 {
+	sort_all();
 	for (size_t i = 1; i < trace.nr_stacks; i++) {
 		if (trace.stacks[i].cookie != trace.stacks[i - 1].cookie)
 			continue;
 		trace.wrong++;
 		printf("# two stacks of cookie %#lx\n",
 		       (unsigned long)trace.stacks[i].cookie);
-	}
-}
-
-static void join_all(void)
-{
-	size_t at = 0;
-
-	qsort(trace.asked, trace.nr_asked, sizeof(*trace.asked), by_cookie);
-	qsort(trace.stacks, trace.nr_stacks, sizeof(*trace.stacks), by_cookie);
-	check_cookies();
-	for (size_t i = 0; i < trace.nr_asked; i++) {
-		while (at < trace.nr_stacks &&
-		       trace.stacks[at].cookie < trace.asked[i].cookie)
-			at++;
-		if (at == trace.nr_stacks)
-			return;
-		if (trace.stacks[at].cookie == trace.asked[i].cookie)
-			compare(&trace.asked[i], &trace.stacks[at]);
 	}
 }
 
@@ -459,7 +492,7 @@ static void learn_ids(const char *instance, char *program)
 
 int main(int argc, char **argv)
 {
-	unsigned long stacks = ULONG_MAX;
+	unsigned long stacks = LONG_MAX;
 	long seconds = 60, usecs = 0;
 	bool exchange = false;
 	time_t end;
@@ -482,15 +515,17 @@ int main(int argc, char **argv)
 	open_trace(argv[optind]);
 	read_map(argv[optind + 2]);
 	end = time(NULL) + seconds;
-	while (trace.nr_stacks / 2 < stacks && time(NULL) < end) {
+	while (!enough(stacks) && time(NULL) < end) {
 		raw_reader_step(&trace.reader, on_record, argv[optind + 1]);
 		wait_for(usecs);
 	}
 	learn_ids(argv[optind], argv[optind + 1]);
 	if (exchange)
 		exchange_cookies();
-	join_all();
+	check_cookies();
+	forget_joined();
+	join_all(compare);
 	print_sum();
 	return trace.wrong || !trace.joined ||
-	       (stacks != ULONG_MAX && trace.joined_stacks < stacks);
+	       (stacks != LONG_MAX && trace.joined_stacks < stacks);
 }
