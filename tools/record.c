@@ -296,7 +296,7 @@ static void print_counts(const struct recording *recording, size_t different)
 		counts->events, counts->joined, different);
 	say_unless_none(counts->truncated, "stacks are truncated");
 	say_unless_none(counts->incomplete, "events left out: parts of their stack are lost");
-	say_unless_none(counts->pending, "events without a stack: it is lost, or still to be taken");
+	say_unless_none(counts->pending, "events without a stack: lost, or still to come");
 	say_unless_none(counts->stray_cookies, "cookies of events that are lost");
 	say_unless_none(counts->stray_stacks, "stacks of events that were lost");
 	say_unless_none(recording->lost, "records lost at least; a larger --buffer may help");
