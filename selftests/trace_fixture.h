@@ -36,6 +36,57 @@ FIXTURE_TEARDOWN(trace)
 
 #define READ_LOG() ASSERT_EQ(0, trace_log_read(&self->log, &self->t))
 
+/* Stacks of this process at each marker(). */
+static inline int ask_for_stacks(const struct tracefs *t, bool exit)
+{
+	return tracefs_trace_syscall(t, MARKER_NR, exit) ?:
+	       tracefs_write_number(t, "set_event_pid", getpid()) ?:
+	       tracefs_write(t, USER_STACKS, "1");
+}
+
+/* The cookie of an event that trace_find() has found. */
+static inline uint64_t cookie_of(const struct trace_log *log,
+				 const struct trace_entry *event)
+{
+	const char *name = "ftrace/raw_data";
+
+	if (!event)
+		return 0;
+	if (!strncmp(event->text, "sys_enter: ", 11))
+		name = "raw_syscalls/sys_enter";
+	else if (!strncmp(event->text, "sys_exit: ", 10))
+		name = "raw_syscalls/sys_exit";
+	else if (!strncmp(event->text, "sched_process_exec: ", 20))
+		name = "sched/sched_process_exec";
+	else if (!strncmp(event->text, "tracing_mark_write: ", 20))
+		name = "ftrace/print";
+	return trace_cookie(log, event, tracefs_event_type(name));
+}
+
+/* The stack of the event is the truth, in one record for each 64 frames. */
+static inline void expect_true_stack(struct __test_metadata *_metadata,
+				     FIXTURE_DATA(trace) * self,
+				     const struct trace_entry *event)
+{
+	uint64_t cookie = cookie_of(&self->log, event);
+
+	ASSERT_TRUE(trace_stack(&self->log, cookie, &self->stack));
+	EXPECT_TRUE(trace_stack_is_true(&self->log, &self->stack, &truth));
+	EXPECT_EQ((truth.nr + 63) / 64, self->stack.records);
+	EXPECT_STREQ("", self->stack.stop);
+}
+
+#define EXPECT_TRUE_STACK_OF(event)					\
+	expect_true_stack(_metadata, self, event)
+
+/* Takes the stack and its truth. */
+static noinline __attribute__((unused)) void leaf(void)
+{
+	uint64_t ip = marker();
+
+	truth_capture(ip);
+}
+
 /* One more process, which waits where it is told to. */
 struct trace_peer {
 	pid_t pid;

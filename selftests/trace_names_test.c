@@ -31,13 +31,6 @@ static int register_claim(const struct stub *stub, const char *path,
 	return register_elf(&info);
 }
 
-static int ask_for_stacks(const struct tracefs *t)
-{
-	return tracefs_trace_syscall(t, MARKER_NR, false) ?:
-	       tracefs_write_number(t, "set_event_pid", getpid()) ?:
-	       tracefs_write(t, USER_STACKS, "1");
-}
-
 static const struct {
 	const char *path;
 	const char *shown;
@@ -95,7 +88,7 @@ TEST_F(trace, claims)
 {
 	WITH_STUB();
 	ASSERT_EQ(0, tracefs_enable(&self->t, "codectl/code_register"));
-	ASSERT_EQ(0, ask_for_stacks(&self->t));
+	ASSERT_EQ(0, ask_for_stacks(&self->t, false));
 	for (size_t i = 0; i < ARRAY_SIZE(claims); i++)
 		check_claim(_metadata, self, &stub, claims[i].path,
 			    claims[i].shown);
@@ -104,24 +97,21 @@ TEST_F(trace, claims)
 /* Frames of a claim: offset in the object, id of the registration. */
 TEST_F(trace, frames_of_a_claim)
 {
-	struct trace_register r;
 	struct trace_stack *s = &self->stack;
+	const struct trace_entry *e;
+	struct trace_register r;
 
 	WITH_STUB();
 	ASSERT_EQ(0, tracefs_enable(&self->t, "codectl/code_register"));
-	ASSERT_EQ(0, ask_for_stacks(&self->t));
+	ASSERT_EQ(0, ask_for_stacks(&self->t, false));
 	ASSERT_EQ(0, register_claim(&stub, "/x", NULL, 0));
 	stub_run(&stub, NULL);
 	READ_LOG();
 	ASSERT_NE(NULL, trace_find_register(&self->log, NULL, getpid(),
 					    addr_of(stub.text), &r));
 	EXPECT_STREQ("", r.n.build_id);
-	ASSERT_TRUE(trace_stack(&self->log,
-				trace_cookie(&self->log, trace_find(&self->log,
-								    NULL,
-								    "sys_enter"),
-					     tracefs_event_type("raw_syscalls/sys_enter")),
-				s));
+	e = trace_find(&self->log, NULL, "sys_enter: ");
+	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, e), s));
 	ASSERT_LT(2, s->nr);
 	EXPECT_EQ(stub.marker_off, s->frame[0].offset);
 	EXPECT_EQ(r.id, s->frame[0].id);
@@ -304,7 +294,7 @@ TEST_F(trace, replay_explains_files)
 	const struct trace_entry *e = NULL;
 	unsigned int nr = 0;
 
-	ASSERT_EQ(0, ask_for_stacks(&self->t));
+	ASSERT_EQ(0, ask_for_stacks(&self->t, false));
 	marker();
 	ASSERT_EQ(0, tracefs_clear(&self->t));
 	ASSERT_TRUE(trace_map_of(addr_of(replay), &m));

@@ -26,8 +26,7 @@ static void get_stack(struct __test_metadata *_metadata,
 		e = trace_find(&self->log, e, "sys_enter: ");
 	while (e && e->pid != pid);
 	ASSERT_NE(NULL, e);
-	cookie = trace_cookie(&self->log, e,
-			      tracefs_event_type("raw_syscalls/sys_enter"));
+	cookie = cookie_of(&self->log, e);
 	ASSERT_NE(0, cookie);
 	ASSERT_TRUE(trace_stack(&self->log, cookie, &self->stack));
 	EXPECT_EQ(pid, self->stack.pid);

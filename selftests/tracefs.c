@@ -100,10 +100,16 @@ long tracefs_event_type(const char *event)
 {
 	struct tracefs top;
 	char file[128];
+	char *format, *id;
+	long type;
 
 	tracefs_top(&top);
-	snprintf(file, sizeof(file), "events/%s/id", event);
-	return tracefs_number(&top, file);
+	snprintf(file, sizeof(file), "events/%s/format", event);
+	format = tracefs_read(&top, file);
+	id = format ? strstr(format, "\nID: ") : NULL;
+	type = id ? atol(id + 5) : -ENOENT;
+	free(format);
+	return type;
 }
 
 int tracefs_trace_syscall(const struct tracefs *t, long nr, bool exit)
@@ -242,9 +248,9 @@ static bool parse_names(const char *text, struct trace_names *n)
 	const char *build_id, *path;
 	int end = 0;
 
-	sscanf(text, "dev=%x:%x inode=%lu names=%15s build_id=%n",
-	       &n->dev_major, &n->dev_minor, &n->inode, n->names, &end);
-	if (!end)
+	if (sscanf(text, "dev=%x:%x inode=%lu names=%15s build_id=%n",
+		   &n->dev_major, &n->dev_minor, &n->inode, n->names,
+		   &end) != 4 || !end)
 		return false;
 	build_id = text + end;
 	path = strchr(build_id, ' ');
@@ -264,12 +270,12 @@ bool trace_parse_register(const struct trace_entry *e,
 	int end = 0;
 
 	memset(r, 0, sizeof(*r));
-	sscanf(e->text,
-	       "code_register: pid=%d kind=%7s text=0x%lx-0x%lx elf=0x%lx-0x%lx table=0x%lx-0x%lx flags=0x%x id=0x%lx file=0x%lx %n",
-	       &r->pid, r->kind, &r->text_start, &r->text_end, &r->elf_start,
-	       &r->elf_end, &r->table, &r->table_end, &r->flags, &r->id,
-	       &r->file_id, &end);
-	return end && parse_names(e->text + end, &r->n);
+	return sscanf(e->text,
+		      "code_register: pid=%d kind=%7s text=0x%lx-0x%lx elf=0x%lx-0x%lx table=0x%lx-0x%lx flags=0x%x id=0x%lx file=0x%lx %n",
+		      &r->pid, r->kind, &r->text_start, &r->text_end,
+		      &r->elf_start, &r->elf_end, &r->table, &r->table_end,
+		      &r->flags, &r->id, &r->file_id, &end) == 11 &&
+	       end && parse_names(e->text + end, &r->n);
 }
 
 bool trace_parse_unregister(const struct trace_entry *e,
@@ -278,10 +284,10 @@ bool trace_parse_unregister(const struct trace_entry *e,
 	int end = 0;
 
 	memset(u, 0, sizeof(*u));
-	sscanf(e->text,
-	       "code_unregister: pid=%d text=0x%lx-0x%lx id=0x%lx reason=%15s%n",
-	       &u->pid, &u->text_start, &u->text_end, &u->id, u->reason, &end);
-	return end && !e->text[end];
+	return sscanf(e->text,
+		      "code_unregister: pid=%d text=0x%lx-0x%lx id=0x%lx reason=%15s%n",
+		      &u->pid, &u->text_start, &u->text_end, &u->id, u->reason,
+		      &end) == 5 && !e->text[end];
 }
 
 bool trace_parse_stop(const struct trace_entry *e, struct trace_stop *s)
@@ -289,9 +295,10 @@ bool trace_parse_stop(const struct trace_entry *e, struct trace_stop *s)
 	int end = 0;
 
 	memset(s, 0, sizeof(*s));
-	sscanf(e->text, "unwind_stop: ip=0x%lx sp=0x%lx frames=%u reason=%15s%n",
-	       &s->ip, &s->sp, &s->nr, s->reason, &end);
-	return end && !e->text[end];
+	return sscanf(e->text,
+		      "unwind_stop: ip=0x%lx sp=0x%lx frames=%u reason=%15s%n",
+		      &s->ip, &s->sp, &s->nr, s->reason, &end) == 4 &&
+	       !e->text[end];
 }
 
 bool trace_parse_file(const struct trace_entry *e, struct trace_file *f)
@@ -299,6 +306,6 @@ bool trace_parse_file(const struct trace_entry *e, struct trace_file *f)
 	int end = 0;
 
 	memset(f, 0, sizeof(*f));
-	sscanf(e->text, "file_map: id=0x%lx %n", &f->id, &end);
-	return end && parse_names(e->text + end, &f->n);
+	return sscanf(e->text, "file_map: id=0x%lx %n", &f->id, &end) == 1 &&
+	       end && parse_names(e->text + end, &f->n);
 }
