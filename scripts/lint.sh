@@ -54,7 +54,7 @@ cd "$top" || exit 1
 linux=$build/linux
 mapfile -t kernel_c < <(find kernel/src -name '*.[ch]')
 mapfile -t test_c < <(find selftests -name '*.[ch]')
-mapfile -t user_c < <(find libcodectl jit-demo -name '*.[ch]' ! -path '*/shim/*')
+mapfile -t user_c < <(find libcodectl jit-demo tools -name '*.[ch]' ! -path '*/shim/*')
 mapfile -t shim_c < <(find libcodectl -path '*/shim/*' -name '*.h')
 mapfile -t scripts < <(grep -r -l -I -E --exclude-dir=.git --exclude-dir=build \
 	--exclude-dir=autom4te.cache --exclude-dir=build-aux --exclude=configure \
@@ -68,7 +68,7 @@ while read -r patch; do
 	run "checkpatch, $patch" check_patch "$series_types" - < "kernel/patches/$patch"
 done < <(grep -v '^#' kernel/patches/series)
 run "checkpatch, selftests" check_patch "$user_types,$harness_types" -f "${test_c[@]}"
-run "checkpatch, library and jit-demo" check_patch "$user_types" -f "${user_c[@]}"
+run "checkpatch, library, jit-demo and tools" check_patch "$user_types" -f "${user_c[@]}"
 run "checkpatch, stand-ins" check_patch "$user_types,$shim_types" -f "${shim_c[@]}"
 run kernel-doc "$linux/tools/docs/kernel-doc" -none -Wall "${kernel_c[@]}"
 [ ${#pages[@]} -eq 0 ] || run mandoc check_page "${pages[@]}"

@@ -16,9 +16,10 @@ struct recording_reader {
 /*
  * Exits if the file is no whole recording of a command that succeeded.  What
  * the readers get stays there.  Return: samples of user mode for which no chain
- * came, but for as many as records were lost.  In the kernel there are others: the events of a task are closed before
- * the walk at its exit, those enabled by execve() miss the walk before it, and a
- * sample within a walk belongs to a chain that is written by then.
+ * came, but for as many as records were lost.  In the kernel there are others:
+ * the events of a task are closed before the walk at its exit, those enabled by
+ * execve() miss the walk before it, and a sample within a walk belongs to a chain
+ * that is written by then.
  */
 unsigned long recording_read(const char *path,
 			     const struct recording_reader *reader, void *arg);

@@ -463,9 +463,10 @@ static void print_sum(void)
 	printf("# %lu events, %lu cookies (%lu stray), %zu stacks, %lu losses, %lu file maps\n",
 	       trace.events, trace.cookies, trace.stray, trace.nr_stacks,
 	       trace.reader.nr_lost, trace.maps);
-	printf("# %lu stacks joined to %lu events with a number, and to %lu others; %lu truncated, %lu incomplete, %lu wrong\n",
-	       trace.joined_stacks, trace.joined, trace.unknown,
-	       trace.truncated, trace.incomplete, trace.wrong);
+	printf("# %lu stacks joined to %lu events with a number, and to %lu others\n",
+	       trace.joined_stacks, trace.joined, trace.unknown);
+	printf("# %lu truncated, %lu incomplete, %lu wrong\n", trace.truncated,
+	       trace.incomplete, trace.wrong);
 }
 
 /*
@@ -511,7 +512,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (argc - optind != 3)
-		errx(2, "usage: truth_join [-n STACKS] [-s SECONDS] [-u USECS] [-x] INSTANCE PROGRAM MAP");
+		errx(2, "usage: truth_join [OPTION]... INSTANCE PROGRAM MAP");
 	open_trace(argv[optind]);
 	read_map(argv[optind + 2]);
 	end = time(NULL) + seconds;

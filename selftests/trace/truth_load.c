@@ -51,20 +51,20 @@ static __attribute__((noinline)) void emit(unsigned int number)
 }
 
 #define INNER(n)							\
+	extern const char __start_truth_inner_##n[], __stop_truth_inner_##n[]; \
 	static IN(truth_inner_##n) void inner_##n(unsigned int outer)	\
 	{								\
 		emit(outer * TRUTH_INNER + 0x##n);			\
 		__asm__ volatile("");					\
-	}								\
-	extern const char __start_truth_inner_##n[], __stop_truth_inner_##n[];
+	}
 
 #define OUTER(n)							\
+	extern const char __start_truth_outer_##n[], __stop_truth_outer_##n[]; \
 	static IN(truth_outer_##n) void outer_##n(unsigned int inner)	\
 	{								\
 		inners[inner](0x##n);					\
 		__asm__ volatile("");					\
-	}								\
-	extern const char __start_truth_outer_##n[], __stop_truth_outer_##n[];
+	}
 
 #define ALL(X)	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)			\
 		X(8) X(9) X(a) X(b) X(c) X(d) X(e) X(f)
