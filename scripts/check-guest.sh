@@ -5,6 +5,9 @@
 #
 # Runs the guest's tests, or that one, in one boot; their TAP goes to
 # results/guest-KERNEL.tap. Says which failed.
+#
+# TEST_SECONDS is how long a test may take; TEST_CYCLES and TRACE_STACKS, where
+# they are set, tell tests to try longer than usual.
 
 set -u
 
@@ -17,11 +20,15 @@ fast) each=120 all=1200 scale=1 ;;
 debug) each=900 all=3600 scale=10 ;;
 *) echo "check-guest.sh: no such kernel: $kernel" >&2; exit 2 ;;
 esac
+each=${TEST_SECONDS:-$each}
+[ "$all" -ge "$each" ] || all=$each
 
 "$top/selftests/qemu/guest.sh" --images "$build/guest" --kernel "$kernel" \
 	--timeout "$all" --log "$build/results/console-$kernel.log" \
 	--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" \
 	-- env TEST_TIME_SCALE=$scale EXPECT_ALL_FEATURES=1 \
+	${TEST_CYCLES:+TEST_CYCLES="$TEST_CYCLES"} \
+	${TRACE_STACKS:+TRACE_STACKS="$TRACE_STACKS"} \
 	sh /run-tests.sh "$each" "$test" > "$result" 2> "$result.said"
 status=$?
 if [ $status -ne 0 ]; then

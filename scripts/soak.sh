@@ -4,7 +4,8 @@
 # usage: soak.sh BUILDDIR
 #
 # Runs the guest's tests again and again, ROUNDS times (default 5) on each
-# kernel: races that a single run misses show up here.
+# kernel: races that a single run misses show up here. Then some for longer:
+# 100,000 stacks out of a buffer that overflows, 10,000 times names on demand.
 
 set -u
 
@@ -19,5 +20,15 @@ for round in $(seq "${ROUNDS:-5}"); do
 		"$top/scripts/check-guest.sh" "$build" "$kernel" || failed=$((failed + 1))
 	done
 done
+# long KERNEL TEST VARIABLE=VALUE
+long()
+{
+	echo "longer: $2, $1 kernel"
+	env TEST_SECONDS=3600 "$3" "$top/scripts/check-guest.sh" "$build" "$1" "$2" ||
+		failed=$((failed + 1))
+}
+
+long fast drop_test.sh TRACE_STACKS=51000
+long fast libcodectl-name_tracer_test TEST_CYCLES=10000
 echo "$failed runs failed"
 [ $failed -eq 0 ]
