@@ -356,8 +356,8 @@ int codectl_lookup(uint64_t ip, struct codectl_rule *rule);
  */
 int codectl_perf_map(int on);
 
-/* In the word: somebody asks for names; call codectl_names_poll(). */
-#define CODECTL_NAMES_ASKED	0x80000000U
+/* In the word: names are to be told; call codectl_names_poll(). */
+#define CODECTL_NAMES_POLL	0x90000000U
 
 /**
  * enum codectl_name_action - what a record of the user event codectl_name says
@@ -386,7 +386,8 @@ enum codectl_name_action {
  * them enables it: then all that has been published and not retired is told, by
  * the next call of codectl_region_add(), codectl_region_retire() or
  * codectl_names_poll(), and afterwards what is published and retired.  For each
- * further tracer all is told once more.
+ * further tracer all is told once more, and if perf is one, a second later too:
+ * it opens an event before it listens.
  *
  * Call it in a thread that stays, before others are started: the kernel forgets
  * the registration with the last of that thread and those that come from it.  A
@@ -409,9 +410,10 @@ void codectl_names_poll(void);
 /**
  * codectl_names_word() - what codectl_names_poll() tests
  *
- * For compiled code, which can test %CODECTL_NAMES_ASKED itself and call
- * codectl_names_poll() if it is set.  The kernel sets the bit.  Bits 0 to 28 are
- * left alone by the library: tracers in the process may have them.
+ * For compiled code, which can test %CODECTL_NAMES_POLL itself and call
+ * codectl_names_poll() if a bit of it is set.  The kernel sets and clears bit 31,
+ * the library bits 28 to 31.  The others are left alone: tracers in the process
+ * may have them.
  *
  * Return: the address of the word, which does not change.
  */

@@ -130,11 +130,18 @@ void codectl_lookup_forked(void);
 /* A longer name is cut off. */
 #define CODECTL_NAME_LEN	1000
 
-/* Bits of the word, beside CODECTL_NAMES_ASKED: names go to the listener. */
+/* The bits of CODECTL_NAMES_POLL: a tracer came; all is told again soon. */
+#define CODECTL_NAMES_ASKED	0x80000000U
+#define CODECTL_NAMES_AGAIN	0x10000000U
+/* Names go to the listener. */
 #define CODECTL_NAMES_EVENT	0x40000000U
 #define CODECTL_NAMES_MAP	0x20000000U
-#define CODECTL_NAMES_ANY	(CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT | \
+#define CODECTL_NAMES_ANY	(CODECTL_NAMES_POLL | CODECTL_NAMES_EVENT | \
 				 CODECTL_NAMES_MAP)
+
+_Static_assert(CODECTL_NAMES_POLL == (CODECTL_NAMES_ASKED |
+				      CODECTL_NAMES_AGAIN),
+	       "what programs test");
 
 /**
  * struct codectl_names - what is read at each function that is published

@@ -8,6 +8,9 @@
  * noticed, with others there already, and one that was away in between.
  * CODECTL_NAMES_EVENT is set from then on until a name finds no tracer.
  *
+ * perf opens an event, which sets the bit, and listens only when it has looked
+ * at all processes.  CODECTL_NAMES_AGAIN is set until all is told once more.
+ *
  * All of it belongs to the lock.
  */
 #include <errno.h>
@@ -25,8 +28,13 @@
 #include "internal.h"
 
 #define DATA_FILE	"user_events_data"
-#define EVENT		"codectl_name u64 id; u64 start; u64 len; u32 pid; "	\
+#define STATUS_FILE	"user_events_status"
+#define NAME		"codectl_name"
+#define EVENT		NAME " u64 id; u64 start; u64 len; u32 pid; "	\
 			"u32 action; __rel_loc char[] name"
+
+/* Seconds after which perf listens. */
+#define PERF_DELAY	1
 
 /* --- the kernel's <linux/user_events.h>, which not all systems have */
 
@@ -49,6 +57,7 @@ struct user_unreg {
 } __attribute__((__packed__));
 
 #define DIAG_IOCSREG	_IOWR('*', 0, struct user_reg *)
+#define DIAG_IOCSDEL	_IOW('*', 1, char *)
 #define DIAG_IOCSUNREG	_IOW('*', 2, struct user_unreg *)
 
 #define ENABLE_BIT	31
@@ -85,6 +94,8 @@ struct payload {
  * @pid: the process
  * @replays: how many there have been
  * @told: names told in this replay
+ * @again: when all is told once more
+ * @tracefs: where the file is
  */
 struct name_event {
 	bool on;
@@ -96,6 +107,8 @@ struct name_event {
 	pid_t pid;
 	uint64_t replays;
 	uint64_t told;
+	struct timespec again;
+	char tracefs[PATH_MAX];
 };
 
 static struct name_event event;
@@ -141,7 +154,8 @@ static int put_name(uint32_t action, const struct codectl_name *name)
 	int ret = put(&payload, name->text);
 
 	if (ret)
-		codectl_names_clear(CODECTL_NAMES_EVENT);
+		codectl_names_clear(CODECTL_NAMES_EVENT |
+				    CODECTL_NAMES_AGAIN);
 
 	return ret;
 }
@@ -159,7 +173,7 @@ static void replay(void)
 
 	/* A function that is published now finds one bit or the other. */
 	codectl_names_set(CODECTL_NAMES_EVENT);
-	codectl_names_clear(CODECTL_NAMES_ASKED);
+	codectl_names_clear(CODECTL_NAMES_ASKED | CODECTL_NAMES_AGAIN);
 	event.told = 0;
 	if (put_name(CODECTL_NAME_BEGIN, &mark) ||
 	    codectl_names_replay(CODECTL_EVENT, put_replayed))
@@ -168,11 +182,63 @@ static void replay(void)
 	put_name(CODECTL_NAME_END, &mark);
 }
 
+/* Whether perf has the event, as far as that can be found out. */
+static bool perf_has_it(void)
+{
+	char path[sizeof(event.tracefs) + sizeof(STATUS_FILE)], line[256];
+	bool perf = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s" STATUS_FILE, event.tracefs);
+	file = fopen(path, "re");
+	if (!file)
+		return true;
+	while (fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, NAME " ", sizeof(NAME)))
+			perf = strstr(line, " perf");
+	}
+	fclose(file);
+
+	return perf;
+}
+
+static void answer(void)
+{
+	/*
+	 * The bit is set before the tracer gets anything.  What deletes events,
+	 * here one that does not exist, waits until the kernel is through.
+	 */
+	ioctl(event.fd, DIAG_IOCSDEL, "");
+	replay();
+	if (!(codectl_names_bits() & CODECTL_NAMES_EVENT) || !perf_has_it())
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &event.again);
+	event.again.tv_sec += PERF_DELAY;
+	codectl_names_set(CODECTL_NAMES_AGAIN);
+}
+
+static bool is_due(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+
+	return now.tv_sec > event.again.tv_sec ||
+	       (now.tv_sec == event.again.tv_sec &&
+		now.tv_nsec >= event.again.tv_nsec);
+}
+
 /* --- the file */
 
-static int open_path(const char *path)
+/* In the directory @dir, which ends with a slash. */
+static int open_in(const char *dir)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	char path[sizeof(event.tracefs) + sizeof(DATA_FILE)];
+	int fd;
+
+	snprintf(event.tracefs, sizeof(event.tracefs), "%s", dir);
+	snprintf(path, sizeof(path), "%s" DATA_FILE, event.tracefs);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -181,7 +247,7 @@ static int open_path(const char *path)
 static int open_mounted(void)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	char path[PATH_MAX], strings[PATH_MAX];
+	char dir[PATH_MAX], strings[PATH_MAX];
 	struct mntent entry;
 	int fd = -ENOENT;
 
@@ -191,8 +257,8 @@ static int open_mounted(void)
 	       getmntent_r(mounts, &entry, strings, sizeof(strings))) {
 		if (strcmp(entry.mnt_type, "tracefs"))
 			continue;
-		snprintf(path, sizeof(path), "%s/" DATA_FILE, entry.mnt_dir);
-		fd = open_path(path);
+		snprintf(dir, sizeof(dir), "%s/", entry.mnt_dir);
+		fd = open_in(dir);
 	}
 	endmntent(mounts);
 
@@ -201,7 +267,7 @@ static int open_mounted(void)
 
 static int open_data(void)
 {
-	int fd = open_path("/sys/kernel/tracing/" DATA_FILE);
+	int fd = open_in("/sys/kernel/tracing/");
 
 	return fd == -ENOENT ? open_mounted() : fd;
 }
@@ -283,7 +349,8 @@ static void detach(void)
 		close(event.fd);
 	}
 	event.on = false;
-	codectl_names_clear(CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT);
+	codectl_names_clear(CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT |
+			    CODECTL_NAMES_AGAIN);
 }
 
 /*
@@ -327,13 +394,16 @@ void codectl_event_forked(void)
 /* Answers who asks. */
 void codectl_event_check(void)
 {
-	const uint32_t bits = CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT;
+	const uint32_t bits = CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT |
+			      CODECTL_NAMES_AGAIN;
 
 	if (!(codectl_names_bits() & bits))
 		return;
 	if (!is_attached())
 		codectl_names_clear(bits);
 	else if (codectl_names_bits() & CODECTL_NAMES_ASKED)
+		answer();
+	else if ((codectl_names_bits() & CODECTL_NAMES_AGAIN) && is_due())
 		replay();
 }
 

@@ -230,7 +230,7 @@ void codectl_names_retired(uint64_t start, uint64_t len)
 
 void codectl_names_poll(void)
 {
-	if (!CODECTL_UNLIKELY(codectl_names_bits() & CODECTL_NAMES_ASKED))
+	if (!CODECTL_UNLIKELY(codectl_names_bits() & CODECTL_NAMES_POLL))
 		return;
 
 	codectl_lock();

@@ -437,7 +437,7 @@ int codectl_region_retire(struct codectl_region *region, uint64_t start,
 		return ret;
 
 	retire_rows(region, off, off + len, true);
-	if (codectl_names_wanted(CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT))
+	if (codectl_names_wanted(CODECTL_NAMES_POLL | CODECTL_NAMES_EVENT))
 		codectl_names_retired(start, len);
 
 	return ret;

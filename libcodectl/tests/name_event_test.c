@@ -7,8 +7,6 @@
 #include "tracer.h"
 
 #define LEN	(16 * PAGE)
-#define OURS	0xe0000000U	/* bits of the word that the library has */
-
 static struct tracer *const tracer = &tracers[0];
 static struct codectl_region *region;
 static uint64_t text;
@@ -88,7 +86,7 @@ static void switch_on(struct tracer *which)
 {
 	checked = 0;
 	tracer_on(which);
-	test_wait_for(codectl_names_word(), CODECTL_NAMES_ASKED);
+	test_wait_for(codectl_names_word(), ASKED);
 }
 
 static void replays_and_follows(void)

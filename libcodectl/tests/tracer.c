@@ -85,10 +85,10 @@ static void fake_write_bit(void)
 	if (!fake.word)
 		return;
 	if (fake_is_enabled())
-		__atomic_fetch_or(fake.word, CODECTL_NAMES_ASKED,
+		__atomic_fetch_or(fake.word, ASKED,
 				  __ATOMIC_SEQ_CST);
 	else
-		__atomic_fetch_and(fake.word, ~CODECTL_NAMES_ASKED,
+		__atomic_fetch_and(fake.word, ~ASKED,
 				   __ATOMIC_SEQ_CST);
 }
 
@@ -137,7 +137,7 @@ static int fake_unregister(const struct registration *unreg)
 	if (!fake.word)
 		return ENOENT;
 	CHECK(fake.word == (uint32_t *)unreg->addr);
-	__atomic_fetch_and(fake.word, ~CODECTL_NAMES_ASKED, __ATOMIC_SEQ_CST);
+	__atomic_fetch_and(fake.word, ~ASKED, __ATOMIC_SEQ_CST);
 	fake.word = NULL;
 
 	return 0;
@@ -148,7 +148,17 @@ static int fake_ioctl(unsigned long request, void *arg)
 	int err;
 
 	pthread_mutex_lock(&fake.lock);
-	err = _IOC_NR(request) ? fake_unregister(arg) : fake_register(arg);
+	switch (_IOC_NR(request)) {
+	case 0:
+		err = fake_register(arg);
+		break;
+	case 1:
+		CHECK_EQ(*(char *)arg, '\0');
+		err = ENOENT;
+		break;
+	default:
+		err = fake_unregister(arg);
+	}
 	pthread_mutex_unlock(&fake.lock);
 	if (err)
 		errno = err;
@@ -224,16 +234,16 @@ ssize_t writev(int fd, const struct iovec *parts, int nr)
 
 /* --- ftrace */
 
-static void put(const struct tracer *tracer, const char *what)
+static void put(const struct tracer *tracer, const char *where,
+		const char *what)
 {
 	char path[256];
 	int fd;
 
-	snprintf(path, sizeof(path),
-		 "%s/events/user_events/codectl_name/enable", tracer->dir);
+	snprintf(path, sizeof(path), "%s/%s", tracer->dir, where);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	CHECK(fd >= 0);
-	CHECK_EQ(write(fd, what, 1), 1);
+	CHECK_EQ(write(fd, what, strlen(what)), strlen(what));
 	close(fd);
 }
 
@@ -252,13 +262,15 @@ static void parse(struct tracer *tracer, const char *line)
 {
 	struct record record;
 	const char *at = strstr(line, ": codectl_name: ");
-	const char *name;
+	const char *name, *time;
 
 	CHECK(!strstr(line, "LOST"));
 	if (!at)
 		return;
+	for (time = at; time[-1] != ' '; time--)
+		;
 	record = (struct record) {
-		.id = field(at, " id="), .start = field(at, " start="),
+		.time = strtoull(time, NULL, 10), .id = field(at, " id="), .start = field(at, " start="),
 		.len = field(at, " len="), .pid = field(at, " pid="),
 		.action = field(at, " action="),
 	};
@@ -269,6 +281,14 @@ static void parse(struct tracer *tracer, const char *line)
 	keep(tracer, &record);
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct record *one = a, *other = b;
+
+	return one->time < other->time ? -1 : one->time > other->time;
+}
+
+/* What one processor writes may be read before what another has written. */
 static void read_pipe(struct tracer *tracer)
 {
 	static __thread char buffer[65536];
@@ -284,6 +304,7 @@ static void read_pipe(struct tracer *tracer)
 		}
 	}
 	CHECK(!got || errno == EAGAIN);
+	qsort(tracer->records, tracer->nr, sizeof(*tracer->records), by_time);
 }
 
 /* --- both */
@@ -315,6 +336,7 @@ void tracer_open_all(void)
 	tracer_wait_gone();
 	for (tracer = tracers; tracer < tracers + NR_TRACERS; tracer++) {
 		CHECK_EQ(mkdir(tracer->dir, 0700), 0);
+		put(tracer, "trace_clock", "counter");
 		snprintf(path, sizeof(path), "%s/trace_pipe", tracer->dir);
 		tracer->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		CHECK(tracer->pipe >= 0);
@@ -336,7 +358,8 @@ static void switch_tracer(struct tracer *tracer, bool on)
 {
 	if (tracer_is_real()) {
 		tracer->on = on;
-		put(tracer, on ? "1" : "0");
+		put(tracer, "events/user_events/codectl_name/enable",
+		    on ? "1" : "0");
 		return;
 	}
 	pthread_mutex_lock(&fake.lock);

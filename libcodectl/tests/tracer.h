@@ -9,7 +9,12 @@
 
 #include "test.h"
 
+/* Of the word: what the kernel sets, and all that is not free. */
+#define ASKED		0x80000000U
+#define OURS		0xf0000000U
+
 struct record {
+	uint64_t time;
 	uint64_t id;
 	uint64_t start;
 	uint64_t len;
