@@ -12,9 +12,9 @@
 #include "tool.h"
 
 /* How long files of the instance may stay open after their owner has ended. */
-#define PATIENCE_MS	5000
+#define PATIENCE_MS	30000
 /* Its owner may be about to end because of what went wrong while it used them. */
-#define OUR_PATIENCE_MS	1000
+#define OUR_PATIENCE_MS	20000
 
 static pid_t guard;
 static int alive = -1;

@@ -33,8 +33,10 @@ void session_check(void)
 static char *last_error(struct session *session)
 {
 	int error = errno;
-	char *text = tracefs_error_last(session->instance);
+	char *text = NULL;
 
+	if (session->instance)
+		text = tracefs_error_last(session->instance);
 	if (text && strcspn(text, "\n")) {
 		text[strcspn(text, "\n")] = '\0';
 		return text;
@@ -88,7 +90,6 @@ static bool try_event(struct session *session, const char *system,
 	    !tracefs_event_file_exists(NULL, system, event, "enable"))
 		return false;
 	name = format("%s:%s", system, event);
-	list_add(&session->systems, system);
 	list_add(&session->events, name);
 	free(name);
 	return true;
@@ -116,22 +117,60 @@ void session_add_event(struct session *session, const char *name)
 		    tracefs_tracing_dir());
 }
 
-static void enable_events(struct session *session, bool enable)
+typedef int (*event_fn)(struct session *session, const char *system,
+			const char *event);
+
+/* Dies if @function fails and @what it is to do is given. */
+static void use_events(struct session *session, const char *what,
+			   event_fn function)
 {
 	for (size_t i = 0; session->events && session->events[i]; i++) {
 		char *system = need(strdup(session->events[i]));
 		char *event = strchr(system, ':');
-		int failed;
 
 		*event++ = '\0';
-		failed = enable ?
-			tracefs_event_enable(session->instance, system, event) :
-			tracefs_event_disable(session->instance, system, event);
-		if (failed && enable)
-			die("cannot enable the event %s: %s", session->events[i],
-			    last_error(session));
+		if (function(session, system, event) && what)
+			die("cannot %s the event %s: %s", what,
+			    session->events[i], last_error(session));
 		free(system);
 	}
+}
+
+static int enable_event(struct session *session, const char *system,
+			const char *event)
+{
+	return tracefs_event_enable(session->instance, system, event);
+}
+
+static int disable_event(struct session *session, const char *system,
+			 const char *event)
+{
+	return tracefs_event_disable(session->instance, system, event);
+}
+
+/* One by one: a system may have hundreds that are not asked for. */
+static int read_format(struct session *session, const char *system,
+		       const char *event)
+{
+	char *text;
+	int len;
+
+	text = tracefs_event_file_read(NULL, system, event, "format", &len);
+	if (text)
+		tep_parse_event(session->tep, text, len, system);
+	free(text);
+	return tep_find_event_by_name(session->tep, system, event) ? 0 : -1;
+}
+
+static void read_formats(struct session *session)
+{
+	const char * const ours[] = { "ftrace", NULL };
+
+	session->tep = tracefs_local_events_system(NULL, ours);
+	if (!session->tep)
+		die("cannot read the formats of events in %s",
+		    tracefs_tracing_dir());
+	use_events(session, "read the format of", read_format);
 }
 
 /* ---------------------------------------------------------------- instance */
@@ -155,14 +194,7 @@ static void make_instance(struct session *session)
 
 void session_open(struct session *session, unsigned long buffer_kib)
 {
-	const char * const *systems;
-
-	list_add(&session->systems, "ftrace");
-	systems = (const char * const *)session->systems;
-	session->tep = tracefs_local_events_system(NULL, systems);
-	if (!session->tep)
-		die("cannot read the formats of events in %s",
-		    tracefs_tracing_dir());
+	read_formats(session);
 	make_instance(session);
 	write_file(session, STACKS, "1", false);
 	if (tracefs_option_enable(session->instance, TRACEFS_OPTION_RECORD_TGID))
@@ -248,12 +280,12 @@ void session_leave_out(struct session *session, pid_t tid)
 
 void session_start(struct session *session)
 {
-	enable_events(session, true);
+	use_events(session, "enable", enable_event);
 }
 
 void session_stop(struct session *session)
 {
-	enable_events(session, false);
+	use_events(session, NULL, disable_event);
 }
 
 void session_explain_ids(void)

@@ -12,8 +12,7 @@
 struct session {
 	struct tracefs_instance *instance;
 	struct tep_handle *tep;
-	char **systems;		/* of the events, for tep; ends with NULL */
-	char **events;		/* SYSTEM:EVENT, likewise */
+	char **events;		/* SYSTEM:EVENT; ends with NULL */
 };
 
 /* Each of these exits with the reason if it cannot be done. */
