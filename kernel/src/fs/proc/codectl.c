@@ -218,8 +218,8 @@ static int codectl_give_path(u64 to, u32 *size,
 			     const struct codectl_origin *origin)
 {
 	u32 room = min_t(u32, *size, PATH_MAX);
-	char *buf __free(kfree) = NULL;
-	char *path;
+	char *buf, *path;
+	int ret;
 
 	if (!room || !origin->file)
 		return codectl_give_string(to, size, origin->path);
@@ -228,10 +228,11 @@ static int codectl_give_path(u64 to, u32 *size,
 	if (!buf)
 		return -ENOMEM;
 	path = d_path(file_user_path(origin->file), buf, room);
-	if (IS_ERR(path))
-		return PTR_ERR(path);
+	ret = IS_ERR(path) ? PTR_ERR(path) :
+			     codectl_give_string(to, size, path);
+	kfree(buf);
 
-	return codectl_give_string(to, size, path);
+	return ret;
 }
 
 static int codectl_query_names(struct mm_struct *mm,
@@ -261,7 +262,7 @@ static int codectl_check_query(const struct code_query *q)
 {
 	if (q->query_flags & ~(CODE_QUERY_OR_NEXT | CODE_QUERY_FILE))
 		return -EINVAL;
-	if (memchr_inv(q->__reserved, 0, sizeof(q->__reserved)) ||
+	if (q->__reserved[0] || q->__reserved[1] || q->__reserved[2] ||
 	    q->__reserved2)
 		return -EINVAL;
 	if (!q->path_addr != !q->path_size ||
@@ -293,15 +294,22 @@ static int codectl_query_region(struct mm_struct *mm, struct code_query *q)
 	return ret;
 }
 
-static int codectl_query(struct mm_struct *mm, struct code_query __user *uquery)
+/* From the first field that is an answer to the last. */
+#define CODECTL_ANSWER		offsetof(struct code_query, text_start)
+#define CODECTL_ANSWER_SIZE						\
+	(offsetofend(struct code_query, debug_link_size) - CODECTL_ANSWER)
+
+static int codectl_query(struct mm_struct *mm, void __user *uquery)
 {
-	struct code_query q;
+	void __user *uanswer = uquery + CODECTL_ANSWER;
+	struct code_query q __uninitialized;
+	void *answer = (void *)&q + CODECTL_ANSWER;
 	u64 usize;
 	int ret;
 
 	BUILD_BUG_ON(sizeof(struct code_query) != CODE_QUERY_SIZE_VER0);
 
-	if (get_user(usize, &uquery->size))
+	if (get_user(usize, (u64 __user *)uquery))
 		return -EFAULT;
 	if (usize > PAGE_SIZE)
 		return -E2BIG;
@@ -320,7 +328,14 @@ static int codectl_query(struct mm_struct *mm, struct code_query __user *uquery)
 	if (ret)
 		return ret;
 
-	return copy_to_user(uquery, &q, sizeof(q)) ? -EFAULT : 0;
+	/* A fifth of the whole query, if it were done byte by byte. */
+	scoped_user_write_access_size(uanswer, CODECTL_ANSWER_SIZE, fault)
+		unsafe_copy_to_user(uanswer, answer, CODECTL_ANSWER_SIZE, fault);
+
+	return 0;
+
+fault:
+	return -EFAULT;
 }
 
 static long codectl_ioctl(struct file *file, unsigned int cmd,
@@ -332,7 +347,7 @@ static long codectl_ioctl(struct file *file, unsigned int cmd,
 	if (cmd != CODE_QUERY)
 		return -ENOIOCTLCMD;
 
-	return codectl_query(priv->mm, (struct code_query __user *)arg);
+	return codectl_query(priv->mm, (void __user *)arg);
 }
 
 const struct file_operations proc_pid_codectl_operations = {
