@@ -16,7 +16,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 result=$build/results/guest-$kernel.tap
 
 case $kernel in
-fast) each=120 all=1200 scale=1 ;;
+fast) each=300 all=1800 scale=1 ;;
 debug) each=900 all=3600 scale=10 ;;
 *) echo "check-guest.sh: no such kernel: $kernel" >&2; exit 2 ;;
 esac

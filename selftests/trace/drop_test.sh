@@ -28,7 +28,7 @@ join()
 	set_in "$1" options/overwrite "$2"
 	set_in "$1" options/event-fork 1
 	sh -c "echo \$\$ > $tracing/instances/$1/set_event_pid
-		exec $program $tracing/instances/$1/trace_marker 100000 3" &
+		exec $program $tracing/instances/$1/trace_marker 100000 3" 2> /dev/null &
 	load=$!
 	set_in "$1" events/syscalls/sys_enter_write/enable 1
 	set_in "$1" events/syscalls/sys_exit_write/enable 1
@@ -50,6 +50,7 @@ join newest 1
 result $? "the newest records stay: each stack belongs to its event"
 join oldest 0
 result $? "the oldest records stay: each stack belongs to its event"
+stacks=$((stacks / 10))
 join wrong 1 -x > "$work/wrong" 2>&1
 [ $? = 1 ] && grep -q ' says .* the stack of ' "$work/wrong"
 result $? "stacks that are exchanged are found out"

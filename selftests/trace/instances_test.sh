@@ -19,7 +19,7 @@ start_load()
 	sh -c "for instance in $*; do
 			echo \$\$ > $tracing/instances/\$instance/set_event_pid
 		done
-		exec $program $tracing/instances/$1/trace_marker 100000 2" &
+		exec $program $tracing/instances/$1/trace_marker 100000 2" 2> /dev/null &
 	load=$!
 }
 
@@ -168,7 +168,7 @@ with_perf()
 		END {
 			whole += outer
 			printf "# perf: %d samples, %d whole\n", samples, whole
-			exit !(whole >= 50 && whole >= 0.8 * samples)
+			exit !(whole >= 20 && whole >= 0.8 * samples)
 		}'
 	result $? "stacks of perf beside the trace"
 }
