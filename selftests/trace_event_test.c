@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 
 #include "jit_table.h"
-#include "proc_file.h"
 #include "trace_fixture.h"
 #include "trace_proc.h"
 #include "unwind_plugin.h"

@@ -4,8 +4,8 @@
 #include <sys/ucontext.h>
 
 #include "jit_table.h"
-#include "proc_file.h"
 #include "trace_fixture.h"
+#include "proc_file.h"
 
 #define ASK() ASSERT_EQ(0, ask_for_stacks(&self->t, false))
 

@@ -22,9 +22,17 @@ int tracefs_open(struct tracefs *t, const char *name)
 	return mkdir(t->dir, 0755) ? -errno : 0;
 }
 
+/* A child that was forked in between has files of it open until it exits. */
 int tracefs_close(struct tracefs *t)
 {
-	return rmdir(t->dir) ? -errno : 0;
+	for (int tries = 0; tries < 100; tries++) {
+		if (!rmdir(t->dir))
+			return 0;
+		if (errno != EBUSY)
+			break;
+		usleep(20000);
+	}
+	return -errno;
 }
 
 static int tracefs_open_file(const struct tracefs *t, const char *file,

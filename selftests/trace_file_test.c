@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ids of files in the trace: what they stand for, and when they end. */
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "stub.h"
+#include "trace_fixture.h"
+#include "proc_file.h"
+
+#define ASK() ASSERT_EQ(0, ask_for_stacks(&self->t, false))
+
+/* A file with a build-id, and the stub in its second page. */
+static int file_create(const char *path, uint8_t version)
+{
+	struct stub stub;
+	int fd, err;
+
+	unlink(path);
+	fd = elf_create(path, version);
+	if (fd < 0 || stub_map(&stub, 1))
+		return -1;
+	err = pwrite(fd, stub.text, PAGE, PAGE) == PAGE ? 0 : -1;
+	stub_unmap(&stub);
+	close(fd);
+	return err;
+}
+
+/* Has a stack taken in code of the file; what its topmost frame says. */
+static void file_run(struct __test_metadata *_metadata,
+		     FIXTURE_DATA(trace) * self, const char *path,
+		     struct trace_file *f)
+{
+	const struct trace_entry *e = NULL, *last = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stub stub;
+
+	memset(f, 0, sizeof(*f));
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, stub_map(&stub, 1));
+	ASSERT_EQ(stub.text, mmap(stub.text, PAGE, PROT_READ | PROT_EXEC,
+				  MAP_PRIVATE | MAP_FIXED, fd, PAGE));
+	close(fd);
+	stub_run(&stub, NULL);
+	stub_unmap(&stub);
+	READ_LOG();
+	while ((e = trace_find(&self->log, e, "sys_enter: ")))
+		last = e;
+	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, last),
+				&self->stack));
+	EXPECT_EQ(PAGE + stub.marker_off, self->stack.frame[0].offset);
+	ASSERT_TRUE(trace_find_file(&self->log, self->stack.first,
+				    self->stack.frame[0].id, f));
+	EXPECT_STREQ("verified", f->n.names);
+}
+
+#define RUN(path, f) file_run(_metadata, self, path, f)
+
+static bool is_version(const struct trace_file *f, uint8_t version)
+{
+	uint8_t build_id[20];
+	char hex[48];
+
+	elf_build_id(version, build_id);
+	for (int i = 0; i < 20; i++)
+		sprintf(hex + 2 * i, "%02x", build_id[i]);
+	return !strcmp(hex, f->n.build_id);
+}
+
+/* How often the id was explained. */
+static unsigned int nr_maps(const struct trace_log *log, uint64_t id)
+{
+	const struct trace_entry *e = NULL;
+	struct trace_file f;
+	unsigned int nr = 0;
+
+	while ((e = trace_find(log, e, "file_map: ")))
+		nr += trace_parse_file(e, &f) && f.id == id;
+	return nr;
+}
+
+#define NAME "/tmp/trace_file"
+#define OTHER "/tmp/trace_file_other"
+
+TEST_F(trace, unchanged)
+{
+	struct trace_file a, b;
+	struct stat st;
+
+	ASSERT_EQ(0, file_create(NAME, 1));
+	ASK();
+	RUN(NAME, &a);
+	RUN(NAME, &b);
+	EXPECT_EQ(a.id, b.id);
+	EXPECT_TRUE(is_version(&a, 1));
+	EXPECT_STREQ(NAME, a.n.path);
+	EXPECT_EQ(1, nr_maps(&self->log, a.id));
+	ASSERT_EQ(0, stat(NAME, &st));
+	EXPECT_EQ(st.st_ino, a.n.inode);
+	unlink(NAME);
+}
+
+TEST_F(trace, written_to)
+{
+	struct trace_file a, b;
+	int fd;
+
+	ASSERT_EQ(0, file_create(NAME, 1));
+	ASK();
+	RUN(NAME, &a);
+	fd = open(NAME, O_RDWR | O_CLOEXEC);
+	ASSERT_EQ(0, elf_write(fd, 2));
+	close(fd);
+	RUN(NAME, &b);
+	EXPECT_NE(a.id, b.id);
+	EXPECT_EQ(a.n.inode, b.n.inode);
+	EXPECT_TRUE(is_version(&a, 1));
+	EXPECT_TRUE(is_version(&b, 2));
+	unlink(NAME);
+}
+
+TEST_F(trace, truncated)
+{
+	struct trace_file a, b;
+
+	ASSERT_EQ(0, file_create(NAME, 1));
+	ASK();
+	RUN(NAME, &a);
+	ASSERT_EQ(0, truncate(NAME, 3 * PAGE));
+	RUN(NAME, &b);
+	EXPECT_NE(a.id, b.id);
+	unlink(NAME);
+}
+
+TEST_F(trace, renamed)
+{
+	struct trace_file a, b;
+
+	ASSERT_EQ(0, file_create(NAME, 1));
+	ASK();
+	RUN(NAME, &a);
+	ASSERT_EQ(0, rename(NAME, OTHER));
+	RUN(OTHER, &b);
+	EXPECT_NE(a.id, b.id);
+	EXPECT_EQ(a.n.inode, b.n.inode);
+	EXPECT_STREQ(NAME, a.n.path);
+	EXPECT_STREQ(OTHER, b.n.path);
+	unlink(OTHER);
+}
+
+TEST_F(trace, replaced_by_rename)
+{
+	struct trace_file a, b;
+
+	ASSERT_EQ(0, file_create(NAME, 1));
+	ASSERT_EQ(0, file_create(OTHER, 2));
+	ASK();
+	RUN(NAME, &a);
+	ASSERT_EQ(0, rename(OTHER, NAME));
+	RUN(NAME, &b);
+	EXPECT_NE(a.id, b.id);
+	EXPECT_STREQ(NAME, b.n.path);
+	EXPECT_TRUE(is_version(&a, 1));
+	EXPECT_TRUE(is_version(&b, 2));
+	unlink(NAME);
+}
+
+/* Many times, so that an inode may come to lie where another one was. */
+TEST_F(trace, replaced_by_another)
+{
+	struct trace_file a, b;
+
+	ASSERT_EQ(0, file_create(NAME, 0));
+	ASK();
+	RUN(NAME, &a);
+	for (int i = 1; i < 30; i++) {
+		ASSERT_EQ(0, file_create(NAME, i));
+		RUN(NAME, &b);
+		EXPECT_LT(a.id, b.id);
+		EXPECT_TRUE(is_version(&b, i));
+		a = b;
+	}
+	unlink(NAME);
+}
+
+/* A mapping that is there all the time goes on under another id. */
+TEST_F(trace, written_to_while_it_runs)
+{
+	const struct trace_entry *e = NULL;
+	struct trace_file f[2];
+	struct stub stub;
+	int fd;
+
+	ASSERT_EQ(0, file_create(NAME, 1));
+	ASSERT_EQ(0, stub_map(&stub, 1));
+	fd = open(NAME, O_RDWR | O_CLOEXEC);
+	ASSERT_EQ(stub.text, mmap(stub.text, PAGE, PROT_READ | PROT_EXEC,
+				  MAP_PRIVATE | MAP_FIXED, fd, PAGE));
+	ASK();
+	stub_run(&stub, NULL);
+	ASSERT_EQ(0, elf_write(fd, 2));
+	stub_run(&stub, NULL);
+	READ_LOG();
+	for (int i = 0; i < 2; i++) {
+		e = trace_find(&self->log, e, "sys_enter: ");
+		ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, e),
+					&self->stack));
+		ASSERT_TRUE(trace_find_file(&self->log, self->stack.first,
+					    self->stack.frame[0].id, &f[i]));
+		EXPECT_TRUE(is_version(&f[i], 1 + i));
+	}
+	EXPECT_NE(f[0].id, f[1].id);
+	close(fd);
+	unlink(NAME);
+}
+
+/* Two processes, and two instances, know a file by the same id. */
+TEST_F(trace, same_id_for_all)
+{
+	struct tracefs other;
+	struct trace_file a, b;
+	pid_t pid;
+
+	ASSERT_EQ(0, file_create(NAME, 1));
+	ASK();
+	RUN(NAME, &a);
+	ASSERT_EQ(0, tracefs_open(&other, "codectl_test_other"));
+	pid = fork();
+	if (!pid) {
+		self->t = other;
+		ASSERT_EQ(0, ask_for_stacks(&self->t, false));
+		RUN(NAME, &b);
+		_exit(a.id == b.id ? 0 : 1);
+	}
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(0, exit_status(pid));
+	EXPECT_EQ(0, tracefs_close(&other));
+	unlink(NAME);
+}
+
+/* Neither inode nor file system are held by an id. */
+TEST_F(trace, umount)
+{
+	const char dir[] = "/tmp/trace_file_mount";
+	struct trace_file a, b;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/file", dir);
+	mkdir(dir, 0755);
+	ASK();
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, mount("tmpfs", dir, "tmpfs", 0, NULL));
+		ASSERT_EQ(0, file_create(path, i));
+		RUN(path, i ? &b : &a);
+		EXPECT_EQ(0, umount(dir));
+	}
+	EXPECT_NE(a.id, b.id);
+	EXPECT_TRUE(is_version(&b, 1));
+	rmdir(dir);
+}
+
+/* Escaped as claims are. */
+TEST_F(trace, odd_name)
+{
+	struct trace_file a;
+
+	ASSERT_EQ(0, file_create("/tmp/trace\nfile\t\\ \303\274", 1));
+	ASK();
+	RUN("/tmp/trace\nfile\t\\ \303\274", &a);
+	EXPECT_STREQ("/tmp/trace\\012file\\011\\134 \303\274", a.n.path);
+	unlink("/tmp/trace\nfile\t\\ \303\274");
+}
+
+/* A path of 3,000 bytes is cut. */
+TEST_F(trace, long_name)
+{
+	char name[201], cwd[512];
+	struct trace_file a;
+	size_t len;
+
+	memset(name, 'd', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	ASSERT_NE(NULL, getcwd(cwd, sizeof(cwd)));
+	ASSERT_EQ(0, chdir("/tmp"));
+	for (int i = 0; i < 15; i++) {
+		mkdir(name, 0755);
+		ASSERT_EQ(0, chdir(name));
+	}
+	ASSERT_EQ(0, file_create("file", 1));
+	ASK();
+	RUN("file", &a);
+	len = strlen(a.n.path);
+	EXPECT_LT(2000, len);
+	EXPECT_GT(2048, len);
+	EXPECT_STREQ("...", a.n.path + len - 3);
+	EXPECT_EQ(0, strncmp(a.n.path, "/tmp/ddd", 8));
+	unlink("file");
+	for (int i = 0; i < 15; i++) {
+		ASSERT_EQ(0, chdir(".."));
+		rmdir(name);
+	}
+	ASSERT_EQ(0, chdir(cwd));
+}
+
+/* At read time, while the file is in memory; else its id. */
+TEST_F(trace, sym_userobj)
+{
+	char line[640], build_id[48];
+	struct trace_file a;
+	struct trace_map m;
+
+	ASSERT_EQ(0, file_create(NAME, 1));
+	ASK();
+	RUN(NAME, &a);
+	ASSERT_EQ(0, tracefs_write(&self->t, "options/sym-userobj", "1"));
+	READ_LOG();
+	snprintf(line, sizeof(line), "> : path=%s build_id=%s", NAME,
+		 a.n.build_id);
+	EXPECT_NE(NULL, strstr(trace_find(&self->log, NULL,
+					  "<user stack unwind>")->text, line));
+	ASSERT_EQ(0, tracefs_clear(&self->t));
+	leaf();
+	READ_LOG();
+	ASSERT_TRUE(trace_map_of(addr_of(file_run), &m));
+	ASSERT_EQ(0, loaded_build_id(file_run, build_id));
+	snprintf(line, sizeof(line), "> : path=%s build_id=%s", m.path,
+		 build_id);
+	EXPECT_NE(NULL, strstr(trace_find(&self->log, NULL,
+					  "<user stack unwind>")->text, line));
+	unlink(NAME);
+}
+
+static const struct {
+	const char *what;
+	const char *file;
+	const char *value;
+} emptied_by[] = {
+	{ "echo > trace", NULL, NULL },
+	{ "another clock", "trace_clock", "global" },
+	{ "another size of its pages", "buffer_subbuf_size_kb", "8" },
+};
+
+/* What was explained is explained again, as nobody can read it any more. */
+TEST_F(trace, emptied)
+{
+	ASK();
+	for (size_t i = 0; i < ARRAY_SIZE(emptied_by); i++) {
+		leaf();
+		if (emptied_by[i].file) {
+			ASSERT_EQ(0, tracefs_write(&self->t, emptied_by[i].file,
+						   emptied_by[i].value));
+		} else {
+			ASSERT_EQ(0, tracefs_clear(&self->t));
+		}
+		READ_LOG();
+		EXPECT_EQ(0, self->log.nr);
+		leaf();
+		READ_LOG();
+		EXPECT_EQ(2, trace_count(&self->log, "file_map: ")) {
+			TH_LOG("emptied by %s", emptied_by[i].what);
+		}
+		if (!i)
+			EXPECT_TRUE_STACK_OF(trace_find(&self->log, NULL,
+							"sys_enter: "));
+	}
+}
+
+TEST_HARNESS_MAIN
