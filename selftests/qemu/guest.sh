@@ -19,6 +19,7 @@ usage()
 	  --add HOSTPATH[:GUESTPATH]  a file or folder for the guest; GUESTPATH
 	                            defaults to the absolute HOSTPATH
 	  --out DIR                 bring the guest's /out back into DIR
+	  --icount                  one CPU, whose clock counts an instruction a ns
 	  --timeout SECONDS         give up after that time (default: 600)
 	  --log FILE                keep the kernel's log there
 
@@ -34,7 +35,7 @@ die()
 	exit 125
 }
 
-images='' kernel=fast append='' out='' seconds=600 log='' shell=no
+images='' kernel=fast append='' out='' seconds=600 log='' shell=no icount=no
 adds=() job=()
 
 parse_options()
@@ -42,6 +43,7 @@ parse_options()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--shell) shell=yes; shift; continue ;;
+		--icount) icount=yes; shift; continue ;;
 		--) shift; job=("$@"); return ;;
 		--help) usage ;;
 		--*) [ $# -ge 2 ] || usage ;;
@@ -132,13 +134,19 @@ port()
 describe_machine()
 {
 	local args="console=ttyS0 root=/dev/vda ro init=/sbin/init panic=-1"
+	local accel=(-accel "tcg,thread=multi" -smp 2) khz
 
-	args+=" tsc_early_khz=$("$images/tsc-khz")" || die "no tsc-khz in $images"
+	khz=$("$images/tsc-khz") || die "no tsc-khz in $images"
+	if [ "$icount" = yes ]; then
+		accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -smp 1)
+		khz=1000000
+	fi
+	args+=" tsc_early_khz=$khz"
 	args+=" panic_on_warn=1 log_buf_len=4M random.trust_cpu=on printk.time=1"
 	[ "$kernel" = fast ] || args+=" rcupdate.rcu_cpu_stall_timeout=300"
 	# shellcheck disable=SC2054
 	machine=(
-		qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2
+		qemu-system-x86_64 "${accel[@]}" -cpu max
 		-m "$memory" -M q35 -nodefaults -no-user-config -display none
 		-no-reboot -kernel "$images/bzImage-$kernel"
 		-append "$args $append"
