@@ -122,7 +122,7 @@ typedef int (*event_fn)(struct session *session, const char *system,
 
 /* Dies if @function fails and @what it is to do is given. */
 static void use_events(struct session *session, const char *what,
-			   event_fn function)
+		       event_fn function)
 {
 	for (size_t i = 0; session->events && session->events[i]; i++) {
 		char *system = need(strdup(session->events[i]));

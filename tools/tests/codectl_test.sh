@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Tests of codectl(1) in the guest, as TAP.
+#
+# What is called by check() looks unreachable:
+# shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../../scripts/tap.sh
@@ -10,8 +13,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 jit=${JIT_DEMO:-$here/../jit-demo}
 tracing=/sys/kernel/tracing
 out=$(mktemp -d)
-rounds=200
-[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=50
+rounds=200 seconds=0.5
+[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=50 seconds=3
 load=''
 
 # A tracepoint that two instances use already is not patched into the code when
@@ -31,13 +34,11 @@ hold_tracepoints()
 	done
 }
 
-# shellcheck disable=SC2317
 release_tracepoints()
 {
 	rmdir "$tracing/instances/hold-1" "$tracing/instances/hold-2"
 }
 
-# shellcheck disable=SC2317
 cleanup()
 {
 	[ -z "$load" ] || kill -KILL "$load" 2> /dev/null
@@ -109,9 +110,9 @@ address()
 no_instance()
 {
 	for try in 1 2 3 4 5 6 7 8 9 10; do
-		set -- $tracing/instances/codectl-*
+		set -- "$tracing"/instances/codectl-*
 		[ -e "$1" ] || return 0
-		sleep 0.$try
+		sleep "$try"
 	done
 	return 1
 }
@@ -143,7 +144,7 @@ test_calls()
 
 test_list()
 {
-	start_load "$here/contend" 2 1000000000
+	start_load "$here/contend" 2 1000000000 1000
 	check "list of a process" codectl_is 0 list $load
 	check "list has the program, verified, with its build-id" \
 		grep -q "elf .* verified *$(cat "$here/contend.build-id") *$here/contend$" \
@@ -238,21 +239,23 @@ test_record_signal()
 
 test_record_pid()
 {
-	start_load "$here/contend" 3 1000000000
+	start_load "$here/contend" 3 1000000000 1000
 	check "record -p PID" codectl_is 0 record --event sys_enter_getppid -p $load \
-		--duration 0.5 --folded "$out/folded"
+		--duration $seconds --folded "$out/folded"
 	check "its threads have their stacks" folded some syscalls:sys_enter_getppid \
 		'worker;turn;tell;syscall'
 	check "it goes on" kill -0 $load
 	check "record of all, for a time" codectl_is 0 record --event sys_enter_getppid \
-		--duration 0.5 --folded "$out/folded"
+		--duration $seconds --folded "$out/folded"
 	check "has it as well" folded some syscalls:sys_enter_getppid \
 		'worker;turn;tell;syscall'
+	stop_load
 }
 
 # A stack with another event than its own would show.
 test_record_lost()
 {
+	start_load "$here/contend" 2 1000000000
 	check "record with a tiny buffer" codectl_is 0 record --buffer 4 --futex \
 		--event sys_enter_getppid -p $load --duration 2 --folded "$out/folded"
 	check "it says that records were lost" said 'records lost'
@@ -261,6 +264,7 @@ test_record_lost()
 		! grep 'sys_enter_futex;' "$out/folded" | grep -q ';tell;'
 	check "each with its own event" [ $? = 0 ]
 	check "each id is known" check_ids_known
+	stop_load
 }
 
 check_ids_known()
@@ -283,8 +287,9 @@ interrupted_by()
 	codectl record --event sys_enter_getppid -p $load > "$out/stdout" \
 		2> "$out/stderr" &
 	recorder=$!
-	until [ -d $tracing/instances/codectl-$recorder ]; do
+	until [ -d "$tracing/instances/codectl-$recorder" ]; do
 		usleep 10000
+		kill -0 "$recorder" || break
 	done
 	sleep 1
 	kill "-$1" $recorder
@@ -294,6 +299,7 @@ interrupted_by()
 
 test_interrupt()
 {
+	start_load "$here/contend" 2 1000000000 1000
 	for signal in INT TERM; do
 		# A shell without job control has its background ignore INT.
 		interrupted_by $signal
@@ -338,7 +344,7 @@ without_tracefs()
 		> "$out/stdout" 2> "$out/all"
 	status=$?
 	grep '^codectl:' "$out/all" > "$out/stderr"
-	[ $status = 1 ] && one_line 1 'mount -t tracefs'
+	[ "$status" = 1 ] && one_line 1 'mount -t tracefs'
 }
 
 test_errors()

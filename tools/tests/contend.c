@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * usage: contend THREADS ROUNDS
+ * usage: contend THREADS ROUNDS [MICROSECONDS]
  *
  * Threads that wait for one another, so that the stack of each system call is
  * known: of futex, turn() and take() or give(); of getppid, tell().  Prints where
- * some functions are, and in the end how often it was anyone's turn.
+ * some functions are, and in the end how often it was anyone's turn.  Between
+ * turns they sleep for that long, if it is given.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 static _Atomic int whose;
-static int nr_threads, rounds;
+static int nr_threads, rounds, sleep_us;
 static long turns;
 
 static __attribute__((noinline)) void take(int mine)
@@ -49,8 +50,11 @@ static __attribute__((noinline)) void turn(int mine)
 
 static void *worker(void *context)
 {
-	for (int i = 0; i < rounds; i++)
+	for (int i = 0; i < rounds; i++) {
 		turn((long)context);
+		if (sleep_us)
+			usleep(sleep_us);
+	}
 	return NULL;
 }
 
@@ -58,10 +62,11 @@ int main(int argc, char **argv)
 {
 	pthread_t threads[64];
 
-	if (argc != 3)
+	if (argc < 3 || argc > 4)
 		return 2;
 	nr_threads = atoi(argv[1]);
 	rounds = atoi(argv[2]);
+	sleep_us = argc == 4 ? atoi(argv[3]) : 0;
 	if (nr_threads < 1 || nr_threads > 64)
 		return 2;
 	printf("take %p\nsyscall %p\n", (void *)take, (void *)syscall);
