@@ -170,6 +170,18 @@ static void gen_builtin(struct compiler *c, int index, const struct node *args)
 	emit_call_at(c->e, R14, ENGINE_OFF(glue) + index * sizeof(void *));
 }
 
+/* Calls codectl_names_poll() if that has to do something. */
+static void gen_poll(struct compiler *c)
+{
+	struct label skip = { 0 };
+
+	emit_load(c->e, RAX, R14, ENGINE_OFF(names));
+	emit_test(c->e, CODECTL_NAMES_POLL);
+	emit_jump(c->e, COND_EQ, &skip);
+	gen_builtin(c, BUILTIN_POLL, NULL);
+	emit_label(c->e, &skip);
+}
+
 /* Division by what could make the processor trap is done by C. */
 static void gen_division(struct compiler *c, const struct node *node)
 {
@@ -365,6 +377,7 @@ static void gen_while(struct compiler *c, const struct node *node)
 	struct label again = { 0 }, end = { 0 };
 
 	emit_label(c->e, &again);
+	gen_poll(c);
 	gen_branch(c, node->a, &end, false);
 	gen_statement(c, node->b);
 	emit_jump(c->e, COND_ALWAYS, &again);
@@ -432,6 +445,7 @@ static void gen_prologue(struct compiler *c)
 		gen_countdown(c);
 	for (int i = 0; i < c->function->nr_params; i++)
 		gen_set_local(c, i, arguments[i]);
+	gen_poll(c);
 }
 
 static void gen_epilogue(struct compiler *c)

@@ -254,6 +254,12 @@ void emit_shift(struct emit *e, enum shift op)
 	put_op(e, 0xd3, op, RAX);
 }
 
+void emit_test(struct emit *e, uint32_t bits)
+{
+	put_le(e, 0x00f7, 2);			/* testl $bits, (%rax) */
+	put_le(e, bits, 4);
+}
+
 void emit_step(struct emit *e, enum step dir, enum reg base, int32_t off)
 {
 	put_memory(e, 0xff, dir, base, off);

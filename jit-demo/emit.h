@@ -99,6 +99,8 @@ void emit_unary(struct emit *e, enum unary op, enum reg reg);
 void emit_cqo(struct emit *e);
 /* %rax by %cl */
 void emit_shift(struct emit *e, enum shift op);
+/* Whether bits of the 32-bit word at %rax are set. */
+void emit_test(struct emit *e, uint32_t bits);
 /* The word at @base + @off goes up or down by one. */
 void emit_step(struct emit *e, enum step dir, enum reg base, int32_t off);
 /* %rax = 1 if @when holds, else 0 */

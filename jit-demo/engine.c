@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <codectl.h>
+
 #include "code.h"
 #include "compile.h"
 #include "stubs.h"
@@ -22,6 +24,7 @@ struct engine *engine_open(const struct engine_options *options)
 	engine->nr_places = options->keep ? MAX_PROGRAMS : FEW_PROGRAMS;
 	for (unsigned int i = 0; i < engine->nr_places; i++)
 		engine->places[i].first_slot = i * MAX_FUNCTIONS;
+	engine->names = codectl_names_word();
 	code_open(engine);
 	run_open(&engine->run);
 	stubs_open(engine);
@@ -161,6 +164,7 @@ void engine_run(struct engine *engine, const struct program *program)
 {
 	struct place *place = place_program(engine, program);
 
+	codectl_names_poll();
 	run_reset(&engine->run);
 	engine_call(engine, place->first_slot + program->main, NULL, 0);
 }

@@ -73,6 +73,7 @@ struct engine {
 	struct code codes[NR_CODES];
 	void *glue[NR_BUILTINS];
 	void *lazy;
+	const uint32_t *names;		/* codectl_names_word() */
 
 	int64_t (*enter)(struct engine *engine, void *entry,
 			 const int64_t *args);

@@ -17,6 +17,8 @@
  *	-s	check the rows of so many instructions of the first thread
  *	-l	write there what was compiled where
  *
+ * Tracers of the user event codectl_name get the names of what was compiled.
+ *
  * Prints what each program prints; whatever runs again has to print the same,
  * and what FILE says of it.
  */
@@ -170,6 +172,8 @@ int main(int argc, char **argv)
 {
 	parse_options(argc, argv);
 	signal(SIGTERM, on_term);
+	/* Before there are threads; it works without, too. */
+	codectl_name_event(1);
 	for (int i = optind; i < argc; i++) {
 		struct program *program = parse_program(argv[i]);
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <codectl.h>
+
 #include "engine.h"
 
 /* A function that has frames and a name of its own. */
@@ -59,6 +61,14 @@ static FRAME int64_t rt_print(struct engine *engine, int64_t value)
 	run->output_len += sprintf(run->output + run->output_len, "%lld\n",
 				   (long long)value);
 	return value;
+}
+
+/* Names for who traces them: loops and functions get here when one asks. */
+static FRAME int64_t rt_poll(struct engine *engine)
+{
+	(void)engine;
+	codectl_names_poll();
+	return 0;
 }
 
 /* An array of zeros, which lasts until the program ends. */
@@ -128,6 +138,7 @@ static FRAME int64_t rt_spin(struct engine *engine, int64_t seed, int64_t nr)
 const struct builtin builtins[NR_BUILTINS] = {
 	[BUILTIN_DIV] = { "div", 2, rt_div },
 	[BUILTIN_MOD] = { "mod", 2, rt_mod },
+	[BUILTIN_POLL] = { "poll", 0, rt_poll },
 	{ "print", 1, rt_print },
 	{ "array", 1, rt_array },
 	{ "sort", 3, rt_sort },

@@ -15,7 +15,7 @@ struct builtin {
 	void *function;
 };
 
-enum { BUILTIN_DIV, BUILTIN_MOD, NR_BUILTINS = 7 };
+enum { BUILTIN_DIV, BUILTIN_MOD, BUILTIN_POLL, NR_BUILTINS = 8 };
 
 extern const struct builtin builtins[NR_BUILTINS];
 

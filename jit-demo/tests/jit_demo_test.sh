@@ -16,8 +16,8 @@ count=0
 failed=0
 
 # A slow kernel has more samples, and less time for them.
-rounds=20 steps=150000
-[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=8 steps=50000
+rounds=20 steps=150000 loops=30000000 seconds=5
+[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=8 steps=50000 seconds=20
 
 # result STATUS WHAT
 result()
@@ -61,6 +61,13 @@ at_least()
 	result $? "$1: $(sum "$1"), at least $2"
 }
 
+# log_names - as perf's map would have them
+log_names()
+{
+	awk '$1 == "code" { printf "%s %x %s\n", substr($3, 3), $4, $8 }' \
+		"$out/log" | sort
+}
+
 # shellcheck disable=SC2086
 for program in $programs; do
 	name=$(basename "$program" .jd)
@@ -98,12 +105,131 @@ programs=$(echo "$here"/programs/*.jd)
 "$here/jit-demo" -m -l "$out/log" $programs > /dev/null &
 pid=$!
 wait $pid
-awk '$1 == "code" { printf "%s %x %s\n", substr($3, 3), $4, $8 }' "$out/log" |
-	sort > "$out/names"
+log_names > "$out/names"
 sort "/tmp/perf-$pid.map" > "$out/map" && [ -s "$out/map" ] &&
 	cmp "$out/names" "$out/map"
 result $? "the perf map has the names and addresses of all code"
 rm -f "/tmp/perf-$pid.map"
+
+# Names for tracers.  A loop that compiles nothing lets them wait no longer.
+tracefs=/sys/kernel/tracing
+event=$tracefs/events/user_events/codectl_name
+instance=$tracefs/instances/jit-demo-test
+cat > "$out/loop.jd" <<END
+fn count(n)
+{
+	var i = 0;
+	while (i < n) {
+		i = i + 1;
+	}
+	return i;
+}
+
+fn main()
+{
+	print(count($loops));
+}
+
+#= $loops
+END
+
+# eventually COMMAND... - it succeeds, within a minute or more
+eventually()
+{
+	tries=$((600 * ${TEST_TIME_SCALE:-1}))
+	until "$@" 2> /dev/null; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+# told FILE - the names that live at the end, as perf's map has them
+told()
+{
+	awk -v pid=$pid '
+		function field(key) {
+			match($0, " " key "=[0-9a-fx]+")
+			return substr($0, RSTART + length(key) + 2,
+				      RLENGTH - length(key) - 2)
+		}
+		!/: codectl_name: / || !index($0, sprintf(" pid=0x%x ", pid)) { next }
+		{ action = field("action") }
+		action == "0x2" { delete names }
+		action == "0x1" { exit }
+		action == "0x0" {
+			start = field("start")
+			names[start] = substr(start, 3) " " \
+				substr(field("len"), 3) " " $NF
+			sub(/name=/, "", names[start])
+		}
+		END { for (start in names) print names[start] }' "$1" | sort
+}
+
+# shellcheck disable=SC2317
+has_ended()
+{
+	grep -q 'action=0x3' "$instance/trace"
+}
+
+trace_names()
+{
+	mkdir "$instance" || return
+	"$here/jit-demo" -l "$out/log" "$out/loop.jd" > "$out/printed" &
+	pid=$!
+	eventually [ -e "$event" ] &&
+		echo 1 > "$instance/events/user_events/codectl_name/enable" &&
+		eventually has_ended && kill -0 $pid && [ ! -s "$out/printed" ]
+	result $? "a loop tells names to who comes"
+	wait $pid
+	told "$instance/trace" > "$out/told"
+	log_names > "$out/names"
+	[ -s "$out/told" ] && cmp "$out/names" "$out/told"
+	result $? "they are the names and addresses of all code"
+
+	# The event stays for as long as somebody has it enabled.
+	echo > "$instance/trace"
+	# shellcheck disable=SC2086
+	"$here/jit-demo" -k -l "$out/log" $programs > /dev/null &
+	pid=$!
+	wait $pid
+	awk '/action=0x0 / && !seen[$0]++' "$instance/trace" > "$out/added"
+	told "$out/added" > "$out/told"
+	log_names > "$out/names"
+	[ -s "$out/told" ] && cmp "$out/names" "$out/told"
+	result $? "a tracer that is there first gets each name as it comes"
+	echo 0 > "$instance/events/user_events/codectl_name/enable"
+	rmdir "$instance"
+}
+
+# perf comes to a process that runs, beside ftrace.
+perf_names()
+{
+	mkdir "$instance" || return
+	"$here/jit-demo" -l "$out/log" -w 600 "$out/loop.jd" > /dev/null &
+	pid=$!
+	eventually [ -e "$event" ]
+	echo 1 > "$instance/events/user_events/codectl_name/enable"
+	perf record -q -e user_events:codectl_name -p $pid -o "$out/data" -- \
+		sleep $seconds && kill -0 $pid
+	result $? "perf records names of a process that runs"
+	echo 0 > "$instance/events/user_events/codectl_name/enable"
+	kill $pid
+	wait $pid
+	told "$instance/trace" | sed 's/.* /name=/' | sort -u > "$out/told"
+	rmdir "$instance"
+	perf script -i "$out/data" -F trace > "$out/script"
+	grep -o 'name=jit:.*' "$out/script" | sort -u > "$out/names"
+	[ -s "$out/names" ] && cmp "$out/names" "$out/told"
+	result $? "they are those that ftrace has"
+}
+
+if [ -e $tracefs/user_events_data ] || [ -n "${EXPECT_ALL_FEATURES:-}" ]; then
+	trace_names
+	perf_names
+else
+	echo "# this kernel has no user events"
+fi
 
 if [ "$(sum registered)" = 0 ] && [ -z "${EXPECT_ALL_FEATURES:-}" ]; then
 	echo "# this kernel has no codectl(2)"

@@ -386,7 +386,7 @@ enum codectl_name_action {
  * them enables it: then all that has been published and not retired is told, by
  * the next call of codectl_region_add(), codectl_region_retire() or
  * codectl_names_poll(), and afterwards what is published and retired.  For each
- * further tracer all is told once more, and if perf is one, a second later too:
+ * further tracer all is told once more, and if perf is one, two seconds later too:
  * it opens an event before it listens.
  *
  * Call it in a thread that stays, before others are started: the kernel forgets

@@ -34,7 +34,7 @@
 			"u32 action; __rel_loc char[] name"
 
 /* Seconds after which perf listens. */
-#define PERF_DELAY	1
+#define PERF_DELAY	2
 
 /* --- the kernel's <linux/user_events.h>, which not all systems have */
 
