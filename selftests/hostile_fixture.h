@@ -37,6 +37,27 @@ enum verdict {
 	WHOLE,	/* the truth, all of it */
 };
 
+FIXTURE_VARIANT(hostile)
+{
+	void (*change)(struct stub *s);
+	enum verdict verdict;
+};
+
+#define HOSTILE_UNUSED __attribute__((unused))
+
+/* A way to spoil the right table, by what @parts names in it. */
+#define HOSTILE_PARTS(name, wanted, parts, ...)				\
+static void change_##name(struct stub *s)				\
+{									\
+	parts;								\
+	__VA_ARGS__;							\
+}									\
+FIXTURE_VARIANT_ADD(hostile, name)					\
+{									\
+	.change = change_##name,					\
+	.verdict = wanted,						\
+}
+
 static bool is_acceptable(const struct stack *stack, enum verdict verdict,
 			  unsigned int frames)
 {

@@ -8,29 +8,15 @@
 #include "hostile_fixture.h"
 #include "jit_table.h"
 
-FIXTURE_VARIANT(hostile)
-{
-	void (*change)(struct stub *s);
-	enum verdict verdict;
-};
-
 /* The body is what both walks look up. */
 #define BODY_ROW 2
 
-#define HOSTILE(name, wanted, ...)					\
-static void change_##name(struct stub *s)				\
-{									\
+#define JIT_PARTS							\
 	jit_table *t = (void *)s->table;				\
-	jit_row *body = &t->fre[BODY_ROW];				\
-									\
-	(void)body;							\
-	__VA_ARGS__;							\
-}									\
-FIXTURE_VARIANT_ADD(hostile, name)					\
-{									\
-	.change = change_##name,					\
-	.verdict = wanted,						\
-}
+	jit_row *body HOSTILE_UNUSED = &t->fre[BODY_ROW]
+
+#define HOSTILE(name, wanted, ...)					\
+	HOSTILE_PARTS(name, wanted, JIT_PARTS, __VA_ARGS__)
 
 /* A table with one row, which covers byte @off of the region. */
 static jit_table *table_of_byte(void *at, uint32_t off)

@@ -8,28 +8,14 @@
 
 #include "hostile_fixture.h"
 
-FIXTURE_VARIANT(hostile)
-{
-	void (*change)(struct stub *s);
-	enum verdict verdict;
-};
+#define SFRAME_PARTS							\
+	struct sframe_header *h = (void *)s->table;			\
+	struct sframe_fde *fde HOSTILE_UNUSED = sframe_fde_at(h, 0);	\
+	struct sframe_attr *attr HOSTILE_UNUSED = sframe_attr_at(h, 0);	\
+	uint8_t *fre HOSTILE_UNUSED = sframe_fre_at(h, 0)
 
 #define HOSTILE(name, wanted, ...)					\
-static void change_##name(struct stub *s)				\
-{									\
-	struct sframe_header *h = (void *)s->table;			\
-	struct sframe_fde *fde = sframe_fde_at(h, 0);			\
-	struct sframe_attr *attr = sframe_attr_at(h, 0);		\
-	uint8_t *fre = sframe_fre_at(h, 0);				\
-									\
-	(void)fde, (void)attr, (void)fre;				\
-	__VA_ARGS__;							\
-}									\
-FIXTURE_VARIANT_ADD(hostile, name)					\
-{									\
-	.change = change_##name,					\
-	.verdict = wanted,						\
-}
+	HOSTILE_PARTS(name, wanted, SFRAME_PARTS, __VA_ARGS__)
 
 #define FAR(addr) ((int64_t)((addr) - addr_of(fde)))
 
