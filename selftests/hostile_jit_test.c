@@ -12,8 +12,8 @@
 #define BODY_ROW 2
 
 #define JIT_PARTS							\
-	jit_table *t = (void *)s->table;				\
-	jit_row *body HOSTILE_UNUSED = &t->fre[BODY_ROW]
+	struct code_jit_unwind_table *t = (void *)s->table;		\
+	struct code_jit_unwind_fre *body HOSTILE_UNUSED = &t->fre[BODY_ROW]
 
 #define HOSTILE(name, wanted, ...)					\
 	HOSTILE_PARTS(name, wanted, JIT_PARTS, __VA_ARGS__)
