@@ -15,8 +15,7 @@
 struct file {
 	uint64_t id;		/* first, for by_id() */
 	struct file_record *record;
-	struct symbol_file *symbols;
-	bool tried;
+	struct symbol_file *symbols;	/* NULL: of another build-id, or none */
 };
 
 struct process {
@@ -67,19 +66,6 @@ static int by_id(const void *one, const void *other)
 
 /* -------------------------------------------------------------------- files */
 
-void frames_add_file(struct frames *frames, const struct file_record *record)
-{
-	struct file *file;
-
-	if (frames_knows(frames, record->id))
-		return;
-	file = need(calloc(1, sizeof(*file)));
-	file->id = record->id;
-	file->record = need(malloc(sizeof(*record)));
-	*file->record = *record;
-	need(tsearch(file, &frames->files, by_id));
-}
-
 static struct file *find_id(const struct frames *frames, uint64_t id)
 {
 	struct file **found = tfind(&id, (void *const *)&frames->files, by_id);
@@ -121,34 +107,46 @@ static char *unescape(const char *text)
 	return path;
 }
 
-static struct symbol_file *symbols_of(struct file *file)
+static struct symbol_file *open_symbols(const struct file_record *record)
 {
-	const struct file_record *record = file->record;
+	bool vdso = !strcmp(record->path, "[vdso]");
+	struct symbol_file *symbols;
+	char *path;
 
-	if (!file->tried && record->build_id_len) {
-		bool vdso = !strcmp(record->path, "[vdso]");
-		char *path = vdso ? symbol_vdso_path() : unescape(record->path);
+	if (!record->build_id_len)
+		return NULL;
+	path = vdso ? symbol_vdso_path() : unescape(record->path);
+	symbols = symbol_file_open(path, record->build_id, record->build_id_len);
+	free(path);
+	return symbols;
+}
 
-		file->symbols = symbol_file_open(path, record->build_id,
-						 record->build_id_len);
-		free(path);
-	}
-	file->tried = true;
-	return file->symbols;
+/* Opened at once: by the end of the trace another file may be there. */
+void frames_add_file(struct frames *frames, const struct file_record *record)
+{
+	struct file *file;
+
+	if (frames_knows(frames, record->id))
+		return;
+	file = need(calloc(1, sizeof(*file)));
+	file->id = record->id;
+	file->record = need(malloc(sizeof(*record)));
+	*file->record = *record;
+	file->symbols = open_symbols(record);
+	need(tsearch(file, &frames->files, by_id));
 }
 
 /* A return address belongs to the call before it. */
 static struct symbol name_in_file(struct file *file, uint64_t offset, bool exact)
 {
-	struct symbol_file *symbols = symbols_of(file);
 	struct symbol symbol = { 0 };
 
-	if (!symbols)
+	if (!file->symbols)
 		return symbol;
 	if (file->record->claimed)
-		symbol = symbol_from_start(symbols, offset - !exact);
+		symbol = symbol_from_start(file->symbols, offset - !exact);
 	else
-		symbol = symbol_at_offset(symbols, offset - !exact);
+		symbol = symbol_at_offset(file->symbols, offset - !exact);
 	symbol.offset += !exact;
 	return symbol;
 }
@@ -157,7 +155,7 @@ bool frames_is_restorer(struct frames *frames, struct frame frame)
 {
 	struct file *file = find_file(frames, frame.id);
 
-	return file && file->record->verified && symbols_of(file) &&
+	return file && file->record->verified && file->symbols &&
 	       symbol_is_restorer(file->symbols, frame.offset);
 }
 

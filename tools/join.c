@@ -185,6 +185,7 @@ void join_cookie(struct join *join, int cpu_nr, int32_t tid,
 		entry->nr_types++;
 	}
 	entry->types[i].count++;
+	join->counts.asked++;
 }
 
 /* ----------------------------------------------------------------- stacks */

@@ -32,6 +32,7 @@ struct join_counts {
 	unsigned long joined;		/* events whose stack is there, whole */
 	unsigned long truncated;	/* joined, but the stack ends early */
 	unsigned long incomplete;	/* parts of the stack are missing */
+	unsigned long asked;		/* events with their cookie record */
 	unsigned long pending;		/* no stack came */
 	unsigned long stray_cookies;	/* cookie records without their event */
 	unsigned long stray_stacks;	/* stacks that no event is known of */

@@ -296,6 +296,8 @@ static void print_counts(const struct recording *recording, size_t different)
 		counts->events, counts->joined, different);
 	say_unless_none(counts->truncated, "stacks are truncated");
 	say_unless_none(counts->incomplete, "events left out: parts of their stack are lost");
+	say_unless_none(counts->events - counts->asked,
+			"events asked for no stack, as those of the kernel's threads");
 	say_unless_none(counts->pending, "events without a stack: lost, or still to come");
 	say_unless_none(counts->stray_cookies, "cookies of events that are lost");
 	say_unless_none(counts->stray_stacks, "stacks of events that were lost");
@@ -306,8 +308,9 @@ static void print_counts(const struct recording *recording, size_t different)
 
 static void write_folded(struct recording *recording, FILE *to, const char *path)
 {
-	stacks_fold(recording->stacks, recording->frames, event_name,
-		    &recording->session, to);
+	const struct event_names names = { event_name, &recording->session };
+
+	stacks_fold(recording->stacks, recording->frames, &names, to);
 	if (fflush(to) || ferror(to))
 		die("cannot write %s: %s", path, strerror(errno));
 }
@@ -315,11 +318,12 @@ static void write_folded(struct recording *recording, FILE *to, const char *path
 static void report(struct recording *recording, FILE *folded, FILE *flames,
 		   const struct options *options, const char *renderer)
 {
+	const struct event_names names = { event_name, &recording->session };
 	size_t different;
 
 	find_processes(recording->stacks);
-	different = stacks_print(recording->stacks, recording->frames, event_name,
-				 &recording->session, stdout);
+	different = stacks_print(recording->stacks, recording->frames, &names,
+				 stdout);
 	finish_output();
 	print_counts(recording, different);
 	if (folded)

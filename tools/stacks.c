@@ -262,13 +262,14 @@ typedef char *(*stack_text_fn)(const struct kept *kept, struct frames *frames,
 
 static struct tally *count_texts(const struct stacks *stacks,
 				 struct frames *frames, stack_text_fn as_text,
-				 event_name_fn name, void *context)
+				 const struct event_names *names)
 {
 	struct tally *tally = tally_new();
 
 	for (size_t i = 0; i < stacks->nr; i++) {
 		const struct kept *kept = stacks->list[i];
-		char *text = as_text(kept, frames, name(context, kept->type));
+		char *text = as_text(kept, frames,
+				     names->name(names->context, kept->type));
 
 		tally_add(tally, text, kept->count);
 		free(text);
@@ -276,31 +277,35 @@ static struct tally *count_texts(const struct stacks *stacks,
 	return tally;
 }
 
-size_t stacks_print(const struct stacks *stacks, struct frames *frames,
-		    event_name_fn name, void *context, FILE *to)
+/* Returns how many there are. */
+static size_t write_texts(const struct stacks *stacks, struct frames *frames,
+			  stack_text_fn as_text, bool count_first,
+			  const struct event_names *names, FILE *to)
 {
-	struct tally *tally = count_texts(stacks, frames, shown, name, context);
+	struct tally *tally = count_texts(stacks, frames, as_text, names);
 	struct tally_line **lines;
 	size_t nr;
 
 	lines = tally_sorted(tally, &nr);
-	for (size_t i = 0; i < nr; i++)
-		fprintf(to, "%lu %s\n", lines[i]->count, lines[i]->text);
+	for (size_t i = 0; i < nr; i++) {
+		if (count_first)
+			fprintf(to, "%lu %s\n", lines[i]->count, lines[i]->text);
+		else
+			fprintf(to, "%s %lu\n", lines[i]->text, lines[i]->count);
+	}
 	free(lines);
 	tally_free(tally);
 	return nr;
 }
 
-void stacks_fold(const struct stacks *stacks, struct frames *frames,
-		 event_name_fn name, void *context, FILE *to)
+size_t stacks_print(const struct stacks *stacks, struct frames *frames,
+		    const struct event_names *names, FILE *to)
 {
-	struct tally *tally = count_texts(stacks, frames, folded, name, context);
-	struct tally_line **lines;
-	size_t nr;
+	return write_texts(stacks, frames, shown, true, names, to);
+}
 
-	lines = tally_sorted(tally, &nr);
-	for (size_t i = 0; i < nr; i++)
-		fprintf(to, "%s %lu\n", lines[i]->text, lines[i]->count);
-	free(lines);
-	tally_free(tally);
+void stacks_fold(const struct stacks *stacks, struct frames *frames,
+		 const struct event_names *names, FILE *to)
+{
+	write_texts(stacks, frames, folded, false, names, to);
 }

@@ -12,8 +12,11 @@
 
 struct stacks;
 
-/* The name of the event of that type. */
-typedef const char *(*event_name_fn)(void *context, uint32_t type);
+/* What events are called: @name is called with @context. */
+struct event_names {
+	const char *(*name)(void *context, uint32_t type);
+	void *context;
+};
 
 struct stacks *stacks_new(void);
 void stacks_free(struct stacks *stacks);
@@ -34,10 +37,10 @@ void stacks_find_processes(struct stacks *stacks, const char *saved_tgids);
 
 /* For a reader; returns how many that are. */
 size_t stacks_print(const struct stacks *stacks, struct frames *frames,
-		    event_name_fn name, void *context, FILE *to);
+		    const struct event_names *names, FILE *to);
 
 /* A line each for a flame graph. */
 void stacks_fold(const struct stacks *stacks, struct frames *frames,
-		 event_name_fn name, void *context, FILE *to);
+		 const struct event_names *names, FILE *to);
 
 #endif
