@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Text of a file that never answers: who wants to know its name waits, can be
- * killed, and nobody else waits.
+ * Text of a file that never answers: a process that asks after its own text waits,
+ * and can be killed; nobody else waits, whoever asks.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -23,24 +24,58 @@ FIXTURE(block)
 	int fd;
 };
 
-/* Registers, and then changes mappings and registrations when it is told to. */
+/* Says which thread it is, and then waits. */
+static void *read_own(void *self)
+{
+	FIXTURE_DATA(block) *block = self;
+	pid_t tid = gettid();
+
+	write(block->from[1], &tid, sizeof(tid));
+	proc_read(proc_open(0), NULL);
+	_exit(3);
+}
+
+static void *ask_own(void *self)
+{
+	FIXTURE_DATA(block) *block = self;
+	pid_t tid = gettid();
+	struct proc_line l;
+
+	write(block->from[1], &tid, sizeof(tid));
+	code_query_all(proc_open(0), block->text, &l);
+	_exit(4);
+}
+
+/* What needs the lock of the address space, for writing. */
+static bool change_mappings(uint64_t at)
+{
+	return !register_elf_text(at + PAGE, at + 2 * PAGE) &&
+	       !unregister_text(at + PAGE, at + 2 * PAGE) &&
+	       !munmap(map_pages(3, PROT_READ), 3 * PAGE);
+}
+
 static void be_target(FIXTURE_DATA(block) * self)
 {
+	pthread_t thread;
 	uint64_t at[2];
 	char c;
 
-	close(self->to[1]);
 	at[0] = addr_of(elf_map_path(self->file.path));
 	at[1] = addr_of(map_pages(2, PROT_READ | PROT_EXEC));
 	if (!at[0] || register_elf_text(at[1], at[1] + PAGE))
 		_exit(1);
+	self->text = at[0];
 	write(self->from[1], at, sizeof(at));
 	while (read(self->to[0], &c, 1) == 1) {
-		if (register_elf_text(at[1] + PAGE, at[1] + 2 * PAGE) ||
-		    unregister_text(at[1] + PAGE, at[1] + 2 * PAGE) ||
-		    munmap(map_pages(3, PROT_READ), 3 * PAGE))
-			_exit(2);
-		write(self->from[1], &c, 1);
+		if (c == 'r') {
+			pthread_create(&thread, NULL, read_own, self);
+		} else if (c == 'a') {
+			pthread_create(&thread, NULL, ask_own, self);
+		} else {
+			if (!change_mappings(at[1]))
+				_exit(2);
+			write(self->from[1], &c, 1);
+		}
 	}
 	_exit(0);
 }
@@ -80,13 +115,13 @@ static bool target_works(FIXTURE_DATA(block) * self)
 }
 
 /* Whether a task is in this system call, and stays in it for a while. */
-static bool waits_in(pid_t pid, int nr)
+static bool waits_in(pid_t tid, int nr)
 {
 	double end = now() + scaled_seconds(20);
 	char path[64], line[64];
 	int times = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
 	while (times < 50 && now() < end) {
 		FILE *file = fopen(path, "re");
 
@@ -94,11 +129,11 @@ static bool waits_in(pid_t pid, int nr)
 			strcpy(line, "gone");
 		if (file)
 			fclose(file);
-		times = strncmp(line, "running", 7) && atoi(line) == nr &&
-			line[0] != 'g' ? times + 1 : 0;
+		times = *line >= '0' && *line <= '9' && atoi(line) == nr ?
+			times + 1 : 0;
 		usleep(2000);
 	}
-	return times == 50 && !waitpid(pid, NULL, WNOHANG);
+	return times == 50;
 }
 
 static bool kill_and_wait(pid_t pid)
@@ -109,74 +144,56 @@ static bool kill_and_wait(pid_t pid)
 	return waitpid(pid, &status, 0) == pid && WIFSIGNALED(status);
 }
 
-static pid_t start_reader(FIXTURE_DATA(block) * self)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		proc_read(proc_open(self->target), NULL);
-		_exit(0);
-	}
-	return pid;
-}
-
 static void check_nobody_else_waits(struct __test_metadata *_metadata,
 				    FIXTURE_DATA(block) * self)
 {
 	struct code_query q = { .size = sizeof(q), .query_addr = self->text };
 	struct proc_line l;
+	char *all;
 
 	EXPECT_TRUE(target_works(self));
 	EXPECT_EQ(0, code_query(self->fd, &q));
 	EXPECT_EQ(self->text, q.text_start);
-	EXPECT_EQ(0, code_query_all(self->fd, self->anon, &l));
+	EXPECT_EQ(0, code_query_all(self->fd, self->text, &l));
+	EXPECT_EQ(CODE_NAMES_VERIFIED, l.q.names);
+	EXPECT_STREQ(self->file.path, l.path);
+	EXPECT_EQ(0, l.q.build_id_size);
+	lseek(self->fd, 0, SEEK_SET);
+	all = proc_read(self->fd, NULL);
+	EXPECT_TRUE(proc_find(all, self->text, &l));
+	EXPECT_EQ(CODE_NAMES_VERIFIED, l.q.names);
+	EXPECT_EQ(0, l.q.build_id_size);
+	EXPECT_TRUE(proc_find(all, self->anon, &l));
+	free(all);
 	EXPECT_TRUE(target_works(self));
 }
 
-TEST_F(block, reading_waits_alone)
+static void check_waiting(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(block) * self, char how, int nr)
 {
-	pid_t reader = start_reader(self);
+	pid_t tid = 0;
 
-	ASSERT_TRUE(waits_in(reader, SYS_read));
+	ASSERT_EQ(1, write(self->to[1], &how, 1));
+	ASSERT_EQ(sizeof(tid), read(self->from[0], &tid, sizeof(tid)));
+	ASSERT_TRUE(waits_in(tid, nr));
 	check_nobody_else_waits(_metadata, self);
-	EXPECT_TRUE(kill_and_wait(reader));
-	check_nobody_else_waits(_metadata, self);
-}
-
-TEST_F(block, asking_waits_alone)
-{
-	struct proc_line l;
-	pid_t asker = fork();
-
-	if (!asker)
-		_exit(code_query_all(self->fd, self->text, &l) ? 2 : 1);
-	ASSERT_TRUE(waits_in(asker, SYS_ioctl));
-	check_nobody_else_waits(_metadata, self);
-	EXPECT_TRUE(kill_and_wait(asker));
-	check_nobody_else_waits(_metadata, self);
-}
-
-TEST_F(block, two_readers_and_one_killed)
-{
-	pid_t reader[2] = { start_reader(self), start_reader(self) };
-
-	for (int i = 0; i < 2; i++)
-		ASSERT_TRUE(waits_in(reader[i], SYS_read));
-	EXPECT_TRUE(kill_and_wait(reader[0]));
-	EXPECT_TRUE(waits_in(reader[1], SYS_read));
-	check_nobody_else_waits(_metadata, self);
-	EXPECT_TRUE(kill_and_wait(reader[1]));
-}
-
-/* Nor does the process wait for them when it ends. */
-TEST_F(block, ends_under_a_reader)
-{
-	pid_t reader = start_reader(self);
-
-	ASSERT_TRUE(waits_in(reader, SYS_read));
+	EXPECT_TRUE(waits_in(tid, nr));
 	EXPECT_TRUE(kill_and_wait(self->target));
-	EXPECT_TRUE(waits_in(reader, SYS_read));
-	EXPECT_TRUE(kill_and_wait(reader));
+}
+
+TEST_F(block, others_do_not_wait)
+{
+	check_nobody_else_waits(_metadata, self);
+}
+
+TEST_F(block, reading_of_oneself_waits)
+{
+	check_waiting(_metadata, self, 'r', SYS_read);
+}
+
+TEST_F(block, asking_after_oneself_waits)
+{
+	check_waiting(_metadata, self, 'a', SYS_ioctl);
 }
 
 TEST_HARNESS_MAIN

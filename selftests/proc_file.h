@@ -7,6 +7,10 @@
 
 #include "codectl_test.h"
 
+/* Readers on an emulated debug kernel take their time. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT 900
+
 /* A line, taken apart; its numbers are in the fields of CODE_QUERY. */
 struct proc_line {
 	struct code_query q;

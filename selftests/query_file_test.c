@@ -183,20 +183,27 @@ TEST_F(file, mapped_again)
 	EXPECT_EQ(-ENOENT, code_query_all(self->proc, addr_of(again), &l));
 }
 
+/* An id is explained by one path: each of them has its own. */
 TEST_F(file, hard_link)
 {
-	struct proc_line l;
+	struct proc_line l, link_line;
 	uint8_t *linked;
 
 	ASSERT_EQ(0, link(AT("lib"), AT("link")));
 	linked = elf_map_path(AT("link"));
 	ASSERT_NE(NULL, linked);
-	ASSERT_TRUE(ask(self, linked, &l));
-	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("link"), 1);
-	EXPECT_EQ(self->was.q.file_id, l.q.file_id);
-	EXPECT_EQ(self->was.q.inode, l.q.inode);
-	ASSERT_TRUE(ask(self, self->text, &l));
-	EXPECT_STREQ(AT("lib"), l.path);
+	ASSERT_TRUE(ask(self, linked, &link_line));
+	EXPECT_NAMES(link_line, CODE_NAMES_VERIFIED, AT("link"), 1);
+	EXPECT_EQ(self->was.q.inode, link_line.q.inode);
+	ASSERT_TRUE(ask(self, self->text, &self->was));
+	EXPECT_NAMES(self->was, CODE_NAMES_VERIFIED, AT("lib"), 1);
+	EXPECT_NE(self->was.q.file_id, link_line.q.file_id);
+	for (int i = 0; i < 3; i++) {
+		ASSERT_TRUE(ask(self, linked, &l));
+		EXPECT_EQ(link_line.q.file_id, l.q.file_id);
+		ASSERT_TRUE(ask(self, self->text, &l));
+		EXPECT_EQ(self->was.q.file_id, l.q.file_id);
+	}
 }
 
 TEST_F(file, deleted)
@@ -527,6 +534,7 @@ TEST_F(memory, memfd)
 {
 	int fd = memfd_create("code\nof ours", MFD_CLOEXEC);
 	struct proc_line l;
+	uint64_t id;
 
 	ASSERT_EQ(0, elf_write(fd, 5));
 	self->text = elf_map(fd);
@@ -535,6 +543,11 @@ TEST_F(memory, memfd)
 	EXPECT_LT(0, l.q.file_id);
 	EXPECT_LT(0, l.q.inode);
 	EXPECT_EQ(PAGE, l.q.file_offset);
+	id = l.q.file_id;
+	ASSERT_EQ(0, elf_write(fd, 6));
+	ASSERT_TRUE(ask_memory(self, &l));
+	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, "/memfd:code\nof ours (deleted)", 6);
+	EXPECT_LT(id, l.q.file_id);
 }
 
 TEST_F(memory, shared)
