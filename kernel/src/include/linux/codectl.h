@@ -45,18 +45,15 @@ struct codectl_frame {
 	u64			id;
 };
 
-#define CODECTL_STACK_RANGES	32
-
 /**
  * struct codectl_stack - the frames of a user stack
  * @nr_ranges: entries in @ranges
- * @ranges: where the frames come from; the last one is given up for others
- *	when there are more
+ * @ranges: where the frames come from, at most one for each
  * @frames: one for each address of the stack
  */
 struct codectl_stack {
 	unsigned int		nr_ranges;
-	struct codectl_range	ranges[CODECTL_STACK_RANGES];
+	struct codectl_range	*ranges;
 	struct codectl_frame	frames[];
 };
 

@@ -30,12 +30,14 @@
  * struct trace_user_unwind - the stacks of an instance
  * @tr: the instance
  * @work: what asks for stacks
+ * @overrun: records that had been overwritten when @known was last emptied
  * @known: ids that have been explained, by their low bits: one that has had to
  *	make room is explained again
  */
 struct trace_user_unwind {
 	struct trace_array	*tr;
 	struct unwind_work	work;
+	unsigned long		overrun;
 	u64			known[NR_KNOWN_IDS];
 };
 
@@ -78,6 +80,34 @@ void __trace_user_unwind_event(struct trace_array *tr,
 	entry->cookie = cookie;
 	entry->event = type;
 	__buffer_unlock_commit(buffer, event);
+}
+
+static void forget_ids(struct trace_user_unwind *unwind)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_KNOWN_IDS; i++)
+		WRITE_ONCE(unwind->known[i], 0);
+}
+
+/*
+ * What explained an id is overwritten with the rest of the buffer.  Half a
+ * buffer after they were all forgotten they are again.
+ */
+static void forget_overwritten(struct trace_user_unwind *unwind)
+{
+	struct trace_buffer *buffer = unwind->tr->array_buffer.buffer;
+	unsigned long overrun = ring_buffer_overruns(buffer);
+	unsigned long half;
+
+	if (overrun == READ_ONCE(unwind->overrun))
+		return;
+	half = ring_buffer_entries_cpu(buffer, raw_smp_processor_id()) / 2;
+	if (overrun - READ_ONCE(unwind->overrun) < half)
+		return;
+
+	WRITE_ONCE(unwind->overrun, overrun);
+	forget_ids(unwind);
 }
 
 /* Returns whether there was room for it. */
@@ -175,6 +205,7 @@ static void write_stack(struct unwind_work *work,
 		container_of(work, struct trace_user_unwind, work);
 	unsigned int first = 0, count;
 
+	forget_overwritten(unwind);
 	if (trace->codes)
 		explain_ids(unwind, trace->codes);
 
@@ -230,17 +261,19 @@ void trace_user_unwind_stop(struct trace_array *tr)
 
 /**
  * trace_user_unwind_reset() - explain ids again, as the trace was emptied
- * @tr: the instance
+ * @tr: the instance, or NULL
  */
 void trace_user_unwind_reset(struct trace_array *tr)
 {
 	struct trace_user_unwind *unwind;
-	unsigned int i;
+
+	if (!tr)
+		return;
 
 	guard(preempt_notrace)();
 	unwind = rcu_dereference_sched(tr->user_unwind);
-	for (i = 0; unwind && i < NR_KNOWN_IDS; i++)
-		WRITE_ONCE(unwind->known[i], 0);
+	if (unwind)
+		forget_ids(unwind);
 }
 
 static void replay_names(const struct codectl_names *names, void *data)

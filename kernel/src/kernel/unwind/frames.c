@@ -75,10 +75,24 @@ static void codectl_range_clip(struct codectl_range *range, unsigned long start,
 	range->end = min(range->end, end);
 }
 
+/* Keeps what is known to be free of registrations, up to @next or NULL. */
+static void codectl_range_clip_free(struct codectl_range *range,
+				    unsigned long addr,
+				    const struct codectl_region *next)
+{
+	struct codectl_region *first = codectl_get_next(current->mm,
+							range->start);
+	unsigned long start = first == next ? range->start : addr;
+
+	codectl_range_clip(range, start, next ? next->text_start : ULONG_MAX);
+	if (first)
+		codectl_region_put(first);
+}
+
 static void codectl_range_use_file(struct codectl_range *range,
 				   struct file *file)
 {
-	range->file = code_file_get(file);
+	range->file = code_file_get(file, current->mm);
 	if (range->file)
 		range->id = range->file->id;
 	else
@@ -149,8 +163,8 @@ static void codectl_range_fill(struct codectl_range *range, unsigned long addr,
 
 	if (covered)
 		codectl_range_clip(range, region->text_start, region->text_end);
-	else if (region)
-		codectl_range_clip(range, addr, region->text_start);
+	else
+		codectl_range_clip_free(range, addr, region);
 
 	if (region && range->region != region)
 		codectl_region_put(region);
@@ -175,10 +189,7 @@ codectl_stack_find(struct codectl_stack *stack, unsigned long addr)
 			return range;
 	}
 
-	if (stack->nr_ranges < CODECTL_STACK_RANGES)
-		range = &stack->ranges[stack->nr_ranges++];
-	else
-		codectl_range_put(range);
+	range = &stack->ranges[stack->nr_ranges++];
 	codectl_range_fill(range, addr, codectl_get_next(current->mm, addr));
 
 	return range;
@@ -202,9 +213,12 @@ struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace)
 
 	if (!trace->nr)
 		return NULL;
-	stack = kzalloc_flex(*stack, frames, trace->nr);
+	stack = kvzalloc(struct_size(stack, frames, trace->nr) +
+			 array_size(trace->nr, sizeof(*stack->ranges)),
+			 GFP_KERNEL);
 	if (!stack)
 		return NULL;
+	stack->ranges = (void *)&stack->frames[trace->nr];
 
 	for (i = 0; i < trace->nr; i++) {
 		ip = trace->entries[i];
@@ -230,7 +244,7 @@ void codectl_stack_put(struct codectl_stack *stack)
 
 	for (i = 0; i < stack->nr_ranges; i++)
 		codectl_range_put(&stack->ranges[i]);
-	kfree(stack);
+	kvfree(stack);
 }
 
 static void codectl_region_names(const struct codectl_region *region,
@@ -310,7 +324,7 @@ void codectl_describe(struct mm_struct *mm, const struct codectl_region *region,
 	*names = (struct codectl_names) {};
 	file = codectl_region_file(mm, region, &offset, &text);
 	if (file) {
-		cf = code_file_get(file);
+		cf = code_file_get(file, mm);
 		fput(file);
 	}
 	if (cf)

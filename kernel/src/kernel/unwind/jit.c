@@ -85,8 +85,10 @@ fault:
 static __always_inline bool jit_get_rule(unsigned long addr,
 					 struct code_jit_unwind_fre *fre)
 {
-	u8 bytes[sizeof(u32)];
-	u32 bits;
+	union {
+		u32	word;
+		u8	byte[4];
+	} bits;
 
 	jit_get(fre->cfa_off,
 		addr + offsetof(struct code_jit_unwind_fre, cfa_off), fault);
@@ -95,10 +97,12 @@ static __always_inline bool jit_get_rule(unsigned long addr,
 	jit_get(fre->fp_off,
 		addr + offsetof(struct code_jit_unwind_fre, fp_off), fault);
 	/* @info and @__reserved */
-	jit_get(bits, addr + offsetof(struct code_jit_unwind_fre, info), fault);
-	__builtin_memcpy(bytes, &bits, sizeof(bits));
-	fre->info = bytes[0];
-	__builtin_memcpy(fre->__reserved, bytes + 1, sizeof(fre->__reserved));
+	jit_get(bits.word, addr + offsetof(struct code_jit_unwind_fre, info),
+		fault);
+	fre->info = bits.byte[0];
+	fre->__reserved[0] = bits.byte[1];
+	fre->__reserved[1] = bits.byte[2];
+	fre->__reserved[2] = bits.byte[3];
 
 	return true;
 fault:

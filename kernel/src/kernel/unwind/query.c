@@ -123,12 +123,12 @@ void codectl_fill_query(const struct codectl_region *region,
 	query->debug_link_crc = 0;
 }
 
-static int codectl_fill_verified(struct code_query *query,
+static int codectl_fill_verified(struct mm_struct *mm, struct code_query *query,
 				 struct codectl_origin *origin)
 {
 	const struct inode *inode = file_user_inode(origin->file);
 
-	origin->code_file = code_file_get(origin->file);
+	origin->code_file = code_file_get(origin->file, mm);
 	if (!origin->code_file)
 		return -ENOMEM;
 
@@ -170,7 +170,7 @@ int codectl_get_origin(struct mm_struct *mm,
 
 	if (origin->file) {
 		query->file_offset = offset;
-		ret = codectl_fill_verified(query, origin);
+		ret = codectl_fill_verified(mm, query, origin);
 		if (ret)
 			codectl_put_origin(origin);
 		return ret;

@@ -268,7 +268,9 @@ static int codectl_erase_region(struct mm_struct *mm,
 
 	reg->nr--;
 	codectl_registry_changed(mm, reg);
-	trace_code_unregister(task_tgid_nr(current), region, reason);
+	/* Not where fork() leaves out of the child what the parent keeps. */
+	if (mm == current->mm)
+		trace_code_unregister(task_tgid_nr(current), region, reason);
 	codectl_region_put(region);
 
 	return 0;
@@ -341,27 +343,24 @@ void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg)
 }
 
 /*
- * Of the process that the address space was the last one's, or 0: any other
- * that has used it for a moment may be the last.
+ * Nobody is told where another task than one of the process was the last to use
+ * the address space: whose it was is not known any more.
  */
 static void codectl_trace_exit(struct codectl_registry *reg)
 {
 	MA_STATE(mas, &reg->tree, 0, 0);
 	struct codectl_region *region;
 	unsigned int reason;
-	pid_t pid = 0;
 
-	if (!trace_code_unregister_enabled())
+	if (!trace_code_unregister_enabled() ||
+	    !(current->in_execve || (current->flags & PF_EXITING)))
 		return;
 
 	reason = current->in_execve ? CODECTL_UNREGISTER_EXEC :
 				      CODECTL_UNREGISTER_EXIT;
-	if (current->in_execve || (current->flags & PF_EXITING))
-		pid = task_tgid_nr(current);
-
 	guard(rcu)();
 	mas_for_each(&mas, region, ULONG_MAX)
-		trace_code_unregister(pid, region, reason);
+		trace_code_unregister(task_tgid_nr(current), region, reason);
 }
 
 /* Nobody can look up in @mm any more, but others may share its registry. */
