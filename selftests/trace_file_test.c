@@ -2,6 +2,7 @@
 /* Ids of files in the trace: what they stand for, and when they end. */
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "stub.h"
 #include "trace_fixture.h"
@@ -237,7 +238,7 @@ TEST_F(trace, same_id_for_all)
 	unlink(NAME);
 }
 
-/* Neither inode nor file system are held by an id. */
+/* No id holds a file system. */
 TEST_F(trace, umount)
 {
 	const char dir[] = "/tmp/trace_file_mount";
@@ -255,6 +256,31 @@ TEST_F(trace, umount)
 	}
 	EXPECT_NE(a.id, b.id);
 	EXPECT_TRUE(is_version(&b, 1));
+	rmdir(dir);
+}
+
+/* Nor does one keep in memory a file that nobody else has any more. */
+TEST_F(trace, deleted)
+{
+	const char dir[] = "/tmp/trace_file_mount";
+	struct statfs before, after;
+	struct trace_file a;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/file", dir);
+	mkdir(dir, 0755);
+	ASK();
+	ASSERT_EQ(0, mount("tmpfs", dir, "tmpfs", 0, NULL));
+	ASSERT_EQ(0, statfs(dir, &before));
+	ASSERT_EQ(0, file_create(path, 1));
+	RUN(path, &a);
+	ASSERT_EQ(0, statfs(dir, &after));
+	EXPECT_EQ(before.f_ffree - 1, after.f_ffree);
+	ASSERT_EQ(0, unlink(path));
+	ASSERT_EQ(0, statfs(dir, &after));
+	EXPECT_EQ(before.f_ffree, after.f_ffree);
+	EXPECT_EQ(before.f_bfree, after.f_bfree);
+	EXPECT_EQ(0, umount(dir));
 	rmdir(dir);
 }
 

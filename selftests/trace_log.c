@@ -137,30 +137,33 @@ bool trace_map_of(uint64_t addr, struct trace_map *m)
 	return found;
 }
 
+/* @m and @f are those of the frame before, which most often are the same. */
 static bool frame_is_true(const struct trace_log *log,
 			  const struct trace_stack *s, unsigned int i,
-			  uint64_t ip)
+			  uint64_t ip, struct trace_map *m,
+			  struct trace_file *f)
 {
 	uint64_t offset = s->frame[i].offset, id = s->frame[i].id;
-	struct trace_file f;
-	struct trace_map m;
+	uint64_t addr = i ? ip - 1 : ip;
 
-	if (!trace_map_of(i ? ip - 1 : ip, &m))
+	if ((addr < m->start || addr >= m->end) && !trace_map_of(addr, m))
 		return false;
-	if (!m.inode)
-		return offset == ip && (!id || trace_find_file(log, s->first,
-							       id, &f));
-	return offset == ip - m.start + m.offset &&
-	       trace_find_file(log, s->first, id, &f) &&
-	       !strcmp(f.n.names, "verified") && f.n.inode == m.inode &&
-	       f.n.dev_major == m.dev_major && f.n.dev_minor == m.dev_minor &&
-	       !strcmp(f.n.path, m.path);
+	if (id && f->id != id && !trace_find_file(log, s->first, id, f))
+		return false;
+	if (!m->inode)
+		return offset == ip;
+	return offset == ip - m->start + m->offset && f->id == id &&
+	       !strcmp(f->n.names, "verified") && f->n.inode == m->inode &&
+	       f->n.dev_major == m->dev_major &&
+	       f->n.dev_minor == m->dev_minor && !strcmp(f->n.path, m->path);
 }
 
 bool trace_stack_is_true(const struct trace_log *log,
 			 const struct trace_stack *s, const struct truth *t)
 {
 	unsigned int nr = t->nr < STACK_MAX ? t->nr : STACK_MAX;
+	struct trace_map m = {};
+	struct trace_file f = {};
 
 	if (s->nr != nr || !s->in_order) {
 		printf("# %u frames%s, not %u\n", s->nr,
@@ -168,7 +171,7 @@ bool trace_stack_is_true(const struct trace_log *log,
 		return false;
 	}
 	for (unsigned int i = 0; i < nr; i++) {
-		if (frame_is_true(log, s, i, t->ip[i]))
+		if (frame_is_true(log, s, i, t->ip[i], &m, &f))
 			continue;
 		printf("# frame %u: offset %lx id %lx, truth %lx\n", i,
 		       s->frame[i].offset, s->frame[i].id, t->ip[i]);
