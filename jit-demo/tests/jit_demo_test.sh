@@ -112,6 +112,7 @@ result $? "the perf map has the names and addresses of all code"
 rm -f "/tmp/perf-$pid.map"
 
 # Names for tracers.  A loop that compiles nothing lets them wait no longer.
+# The kernel removes the event some time after the last process that has it.
 tracefs=/sys/kernel/tracing
 event=$tracefs/events/user_events/codectl_name
 instance=$tracefs/instances/jit-demo-test
@@ -174,6 +175,7 @@ has_ended()
 
 trace_names()
 {
+	eventually [ ! -e "$event" ]
 	mkdir "$instance" || return
 	"$here/jit-demo" -l "$out/log" "$out/loop.jd" > "$out/printed" &
 	pid=$!
@@ -205,6 +207,7 @@ trace_names()
 # perf comes to a process that runs, beside ftrace.
 perf_names()
 {
+	eventually [ ! -e "$event" ]
 	mkdir "$instance" || return
 	"$here/jit-demo" -l "$out/log" -w 600 "$out/loop.jd" > /dev/null &
 	pid=$!
@@ -213,10 +216,12 @@ perf_names()
 	perf record -q -e user_events:codectl_name -p $pid -o "$out/data" -- \
 		sleep $seconds && kill -0 $pid
 	result $? "perf records names of a process that runs"
-	echo 0 > "$instance/events/user_events/codectl_name/enable"
+	# As perf goes, all is told once more.
 	kill $pid
 	wait $pid
+	# Before the event goes, and with it how it is printed.
 	told "$instance/trace" | sed 's/.* /name=/' | sort -u > "$out/told"
+	echo 0 > "$instance/events/user_events/codectl_name/enable"
 	rmdir "$instance"
 	perf script -i "$out/data" -F trace > "$out/script"
 	grep -o 'name=jit:.*' "$out/script" | sort -u > "$out/names"

@@ -234,13 +234,12 @@ ssize_t writev(int fd, const struct iovec *parts, int nr)
 
 /* --- ftrace */
 
-static void put(const struct tracer *tracer, const char *where,
-		const char *what)
+static void put(const char *dir, const char *where, const char *what)
 {
 	char path[256];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", tracer->dir, where);
+	snprintf(path, sizeof(path), "%s/%s", dir, where);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	CHECK(fd >= 0);
 	CHECK_EQ(write(fd, what, strlen(what)), strlen(what));
@@ -334,13 +333,19 @@ void tracer_open_all(void)
 	if (!tracer_is_real())
 		return;
 	tracer_wait_gone();
+	/*
+	 * Instances take this from the top: with names of tasks the kernel
+	 * patches itself each time that one of them is enabled.
+	 */
+	put(TRACEFS, "options/record-cmd", "0");
 	for (tracer = tracers; tracer < tracers + NR_TRACERS; tracer++) {
 		CHECK_EQ(mkdir(tracer->dir, 0700), 0);
-		put(tracer, "trace_clock", "counter");
+		put(tracer->dir, "trace_clock", "counter");
 		snprintf(path, sizeof(path), "%s/trace_pipe", tracer->dir);
 		tracer->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		CHECK(tracer->pipe >= 0);
 	}
+	put(TRACEFS, "options/record-cmd", "1");
 }
 
 /* The kernel removes the event a while after the last process that has it. */
@@ -358,7 +363,7 @@ static void switch_tracer(struct tracer *tracer, bool on)
 {
 	if (tracer_is_real()) {
 		tracer->on = on;
-		put(tracer, "events/user_events/codectl_name/enable",
+		put(tracer->dir, "events/user_events/codectl_name/enable",
 		    on ? "1" : "0");
 		return;
 	}
