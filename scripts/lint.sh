@@ -20,6 +20,8 @@ run()
 
 # What a patch of a series that is not mailed does without.
 series_types=MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF,FILE_PATH_CHANGES,COMMIT_LOG_LONG_LINE
+# The form of trace events, and of the lists of names that they print.
+trace_types=OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO
 # User space has the types and attributes of C and its libraries.
 user_types=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE
 user_types+=,VOLATILE,AVOID_EXTERNS,ENOSYS,STRCPY,STATIC_CONST_CHAR_ARRAY,NEW_TYPEDEFS
@@ -52,7 +54,8 @@ check_page()
 [ -d "$build/linux" ] || { echo "lint: no kernel tree yet: run 'make linux'" >&2; exit 1; }
 cd "$top" || exit 1
 linux=$build/linux
-mapfile -t kernel_c < <(find kernel/src -name '*.[ch]')
+mapfile -t kernel_c < <(find kernel/src -name '*.[ch]' ! -path '*/trace/events/*')
+mapfile -t event_h < <(find kernel/src -path '*/trace/events/*.h')
 mapfile -t test_c < <(find selftests -name '*.[ch]')
 mapfile -t user_c < <(find libcodectl jit-demo tools -name '*.[ch]' ! -path '*/shim/*')
 mapfile -t shim_c < <(find libcodectl -path '*/shim/*' -name '*.h')
@@ -64,8 +67,9 @@ mapfile -t pages < <(find docs -name '*.[0-9]')
 run shellcheck shellcheck -x -P SCRIPTDIR "${scripts[@]}"
 # codectl=off is documented with the call, and ENOSYS is what the ABI has for it.
 run "checkpatch, kernel" check_patch ENOSYS,UNDOCUMENTED_SETUP -f "${kernel_c[@]}"
+run "checkpatch, trace events" check_patch "$trace_types" -f "${event_h[@]}"
 while read -r patch; do
-	run "checkpatch, $patch" check_patch "$series_types" - < "kernel/patches/$patch"
+	run "checkpatch, $patch" check_patch "$series_types,$trace_types" - < "kernel/patches/$patch"
 done < <(grep -v '^#' kernel/patches/series)
 run "checkpatch, selftests" check_patch "$user_types,$harness_types" -f "${test_c[@]}"
 run "checkpatch, library, jit-demo and tools" check_patch "$user_types" -f "${user_c[@]}"
