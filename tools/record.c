@@ -370,7 +370,6 @@ static void start(struct recording *recording, const struct options *options,
 	} else {
 		session_leave_out(session, getpid());
 	}
-	catch_signals();
 	session_start(session);
 	if (options->command)
 		child_release(child, options->command[0]);
@@ -412,6 +411,7 @@ int cmd_record(int argc, char **argv)
 		flames = need(tmpfile());
 	}
 	folded = open_output(options.folded);
+	catch_signals();
 	open_recording(&recording, &options);
 	start(&recording, &options, &child);
 	record(&recording, &options, &child);

@@ -281,17 +281,23 @@ test_record_jit()
 		'_start;.*;main;.*;jit:[a-z]*\.[a-z]*@[12];' "$out/folded"
 }
 
+# Whether it has read some of the trace.
+is_recording()
+{
+	grep -q '^read events: [1-9]' \
+		"$tracing/instances/codectl-$recorder"/per_cpu/cpu*/stats \
+		2> /dev/null
+}
+
 # interrupted_by SIGNAL - while it records
 interrupted_by()
 {
 	codectl record --event sys_enter_getppid -p $load > "$out/stdout" \
 		2> "$out/stderr" &
 	recorder=$!
-	until [ -d "$tracing/instances/codectl-$recorder" ]; do
+	while ! is_recording && kill -0 "$recorder"; do
 		usleep 10000
-		kill -0 "$recorder" || break
 	done
-	sleep 1
 	kill "-$1" $recorder
 	wait $recorder 2> /dev/null
 	recorded=$?
