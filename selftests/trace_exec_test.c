@@ -282,7 +282,7 @@ TEST_F(trace, killed)
 	int status;
 	pid_t pid;
 
-	ASSERT_EQ(0, tracefs_trace_syscall(&self->t, __NR_pause, false));
+	ASSERT_EQ(0, tracefs_trace_syscall(&self->t, __NR_pause, 0, false));
 	ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS, "1"));
 	pid = fork();
 	if (!pid) {
@@ -368,7 +368,7 @@ TEST_F(trace, threads)
 	unsigned int nr = 0;
 	uint64_t cookie;
 
-	ASSERT_EQ(0, tracefs_trace_syscall(&self->t, MARKER_NR, false));
+	ASSERT_EQ(0, tracefs_trace_syscall(&self->t, MARKER_NR, 0, false));
 	ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS, "1"));
 	for (int i = 0; i < NR_THREADS; i++)
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, mark, NULL));

@@ -39,8 +39,7 @@ FIXTURE_TEARDOWN(trace)
 /* Stacks of this process at each marker(). */
 static inline int ask_for_stacks(const struct tracefs *t, bool exit)
 {
-	return tracefs_trace_syscall(t, MARKER_NR, exit) ?:
-	       tracefs_write_number(t, "set_event_pid", getpid()) ?:
+	return tracefs_trace_syscall(t, MARKER_NR, getpid(), exit) ?:
 	       tracefs_write(t, USER_STACKS, "1");
 }
 

@@ -63,7 +63,8 @@ static void busy_stop(struct busy *b)
 #define ASK_OF_ALL() do {						\
 	ASSERT_EQ(0, tracefs_write_number(&self->t, "buffer_size_kb",	\
 					  128));			\
-	ASSERT_EQ(0, tracefs_trace_syscall(&self->t, MARKER_NR, true));	\
+	ASSERT_EQ(0, tracefs_trace_syscall(&self->t, MARKER_NR, 0,	\
+					   true));			\
 	ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS, "1"));	\
 } while (0)
 

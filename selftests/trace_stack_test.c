@@ -373,7 +373,7 @@ TEST_F(trace, not_inherited)
 	ASSERT_EQ(0, tracefs_write(&top, USER_STACKS, "1"));
 	EXPECT_EQ(0, tracefs_open(&t, "codectl_test_heir"));
 	EXPECT_EQ(0, tracefs_number(&t, USER_STACKS));
-	EXPECT_EQ(0, tracefs_trace_syscall(&t, MARKER_NR, false));
+	EXPECT_EQ(0, tracefs_trace_syscall(&t, MARKER_NR, 0, false));
 	leaf();
 	EXPECT_EQ(0, trace_log_read(&self->log, &t));
 	EXPECT_EQ(0, trace_count(&self->log, "<user"));

@@ -6,10 +6,10 @@
 #include "jit_table.h"
 #include "trace_fixture.h"
 
-/* Stacks at system call @nr, and why they end. */
-static int ask_for_stops(const struct tracefs *t, long nr)
+/* Stacks at system call @nr of the task @tid, or of all, and why they end. */
+static int ask_for_stops(const struct tracefs *t, long nr, pid_t tid)
 {
-	return tracefs_trace_syscall(t, nr, false) ?:
+	return tracefs_trace_syscall(t, nr, tid, false) ?:
 	       tracefs_write(t, USER_STACKS, "1") ?:
 	       tracefs_enable(t, "codectl/unwind_stop");
 }
@@ -70,11 +70,12 @@ static void expect_stops(struct __test_metadata *_metadata,
 	}
 }
 
+#define ASK_FOR_STOPS()							\
+	ASSERT_EQ(0, ask_for_stops(&self->t, MARKER_NR, getpid()))
+
 #define WITH_STUB() struct stub stub; do {				\
 	ASSERT_EQ(0, stub_map(&stub, 1));				\
-	ASSERT_EQ(0, tracefs_write_number(&self->t, "set_event_pid",	\
-					  getpid()));			\
-	ASSERT_EQ(0, ask_for_stops(&self->t, MARKER_NR));		\
+	ASK_FOR_STOPS();						\
 } while (0)
 
 #define EXPECT_STOPS(reason) expect_stops(_metadata, self, &stub, reason)
@@ -258,7 +259,7 @@ TEST_F(trace, killed)
 	ASSERT_EQ(0, stub_map(&stub, 1));
 	stub_table(&stub);
 	ASSERT_EQ(0, stub_register(&stub));
-	ASSERT_EQ(0, ask_for_stops(&self->t, __NR_exit_group));
+	ASSERT_EQ(0, ask_for_stops(&self->t, __NR_exit_group, 0));
 	pid = fork();
 	if (!pid) {
 		madvise(stub.table, PAGE, MADV_DONTNEED);
@@ -287,7 +288,7 @@ TEST_F(trace, exit_with_its_table)
 	ASSERT_EQ(0, stub_map(&stub, 1));
 	stub_table(&stub);
 	ASSERT_EQ(0, stub_register(&stub));
-	ASSERT_EQ(0, ask_for_stops(&self->t, __NR_exit_group));
+	ASSERT_EQ(0, ask_for_stops(&self->t, __NR_exit_group, 0));
 	pid = fork();
 	if (!pid) {
 		*(volatile uint8_t *)stub.table = *stub.table;
@@ -309,12 +310,6 @@ static noinline int recurse(unsigned int depth)
 	truth_capture(ip);
 	return 0;
 }
-
-#define ASK_FOR_STOPS() do {						\
-	ASSERT_EQ(0, tracefs_write_number(&self->t, "set_event_pid",	\
-					  getpid()));			\
-	ASSERT_EQ(0, ask_for_stops(&self->t, MARKER_NR));		\
-} while (0)
 
 TEST_F(trace, limit)
 {

@@ -120,13 +120,15 @@ long tracefs_event_type(const char *event)
 	return type;
 }
 
-int tracefs_trace_syscall(const struct tracefs *t, long nr, bool exit)
+int tracefs_trace_syscall(const struct tracefs *t, long nr, pid_t tid,
+			  bool exit)
 {
 	const char *const names[] = { "sys_enter", "sys_exit" };
-	char file[64], filter[32];
+	char file[64], filter[64];
 	int err = 0;
 
-	snprintf(filter, sizeof(filter), "id == %ld", nr);
+	snprintf(filter, sizeof(filter), "id == %ld && common_pid %s %d", nr,
+		 tid ? "==" : "!=", tid);
 	for (int i = 0; i <= exit && !err; i++) {
 		snprintf(file, sizeof(file), "events/raw_syscalls/%s/filter",
 			 names[i]);

@@ -37,8 +37,13 @@ long tracefs_number(const struct tracefs *t, const char *file);
 int tracefs_enable(const struct tracefs *t, const char *event);
 /* The number that records of this event have as their type. */
 long tracefs_event_type(const char *event);
-/* The system call @nr, its entry and, if @exit, its exit. */
-int tracefs_trace_syscall(const struct tracefs *t, long nr, bool exit);
+/*
+ * The system call @nr of the task @tid, 0 for all tasks: its entry and, if @exit,
+ * its exit.  A filter does it, as set_event_pid patches code of the scheduler while
+ * others run it, which an emulator need not survive.
+ */
+int tracefs_trace_syscall(const struct tracefs *t, long nr, pid_t tid,
+			  bool exit);
 int tracefs_clear(const struct tracefs *t);
 
 struct trace_entry {
