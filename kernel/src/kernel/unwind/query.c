@@ -14,39 +14,18 @@
 #include <linux/string.h>
 
 #include "code_file.h"
+#include "frames.h"
 #include "query.h"
 #include "registry.h"
-
-static struct file *codectl_get_vma_file(const struct vm_area_struct *vma,
-				     unsigned long addr, loff_t *offset)
-{
-	if (!vma->vm_file)
-		return NULL;
-	*offset = ((loff_t)vma->vm_pgoff << PAGE_SHIFT) +
-		  (addr - vma->vm_start);
-
-	return get_file(vma->vm_file);
-}
 
 static struct file *codectl_file_at(struct mm_struct *mm, unsigned long addr,
 				    loff_t *offset)
 {
-	struct vm_area_struct *vma;
-	struct file *file = NULL;
+	struct codectl_range range;
+	struct file *file;
 
-	vma = lock_vma_under_rcu(mm, addr);
-	if (vma) {
-		file = codectl_get_vma_file(vma, addr, offset);
-		vma_end_read(vma);
-		return file;
-	}
-
-	if (mmap_read_lock_killable(mm))
-		return NULL;
-	vma = vma_lookup(mm, addr);
-	if (vma)
-		file = codectl_get_vma_file(vma, addr, offset);
-	mmap_read_unlock(mm);
+	file = codectl_vma_file(mm, addr, &range);
+	*offset = addr - range.base;
 
 	return file;
 }

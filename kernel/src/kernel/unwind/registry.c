@@ -47,6 +47,8 @@ static struct kmem_cache *codectl_region_cachep __ro_after_init;
  * codectl_next_id() - a number that nothing else gets
  *
  * What registries, registrations and files are told apart by.
+ *
+ * Return: the number, greater than all before.
  */
 u64 codectl_next_id(void)
 {
