@@ -12,6 +12,9 @@
 
 #define NR_BUSY 2
 
+/* Fewer where each takes long. */
+#define NR_CYCLES(n) ((n) / (int)scaled_seconds(1))
+
 static volatile bool stop;
 
 /* Threads and children with system calls that have events. */
@@ -113,7 +116,7 @@ TEST_F(trace, toggled)
 
 	ASK_OF_ALL();
 	busy_start(&b);
-	for (int i = 0; i < 300; i++)
+	for (int i = 0; i < NR_CYCLES(300); i++)
 		ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS,
 					   i & 1 ? "1" : "0"));
 	expect_no_wrong_stack(_metadata, self);
@@ -128,7 +131,7 @@ TEST_F(trace, instances_come_and_go)
 
 	ASK_OF_ALL();
 	busy_start(&b);
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < NR_CYCLES(60); i++) {
 		ASSERT_EQ(0, tracefs_open(&t, "codectl_test_short"));
 		ASSERT_EQ(0, tracefs_write(&t, USER_STACKS, "1"));
 		ASSERT_EQ(0, tracefs_write(&t, "trace_marker", "x"));
@@ -151,7 +154,7 @@ TEST_F(trace, emptied_and_resized)
 
 	ASK_OF_ALL();
 	busy_start(&b);
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < NR_CYCLES(100); i++) {
 		ASSERT_EQ(0, tracefs_clear(&self->t));
 		if (i % 5 == 0)
 			ASSERT_EQ(0, tracefs_write_number(&self->t,
@@ -173,7 +176,7 @@ TEST_F(trace, beside_perf)
 	ASK_OF_ALL();
 	ASSERT_EQ(0, sampler_open_syscall(&sampler, MARKER_NR));
 	busy_start(&b);
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < NR_CYCLES(100); i++) {
 		ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS,
 					   i & 1 ? "1" : "0"));
 		sampler_drain(&sampler);
