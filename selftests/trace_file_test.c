@@ -284,6 +284,50 @@ TEST_F(trace, deleted)
 	rmdir(dir);
 }
 
+/* The inodes of overlayfs can go from memory while their files are there. */
+static int mount_overlay(const char *dir)
+{
+	char lower[64], merged[64], options[256];
+
+	if (mount("tmpfs", dir, "tmpfs", 0, NULL))
+		return -1;
+	snprintf(merged, sizeof(merged), "%s/merged", dir);
+	mkdir(merged, 0755);
+	for (char c = 'a'; c <= 'b'; c++) {
+		snprintf(lower, sizeof(lower), "%s/%c", dir, c);
+		mkdir(lower, 0755);
+	}
+	snprintf(lower, sizeof(lower), "%s/a/file", dir);
+	snprintf(options, sizeof(options), "lowerdir=%s/a:%s/b", dir, dir);
+	return file_create(lower, 1) ?:
+	       mount("overlay", merged, "overlay", 0, options);
+}
+
+/* An id does not keep its inode in memory, nor outlive it. */
+TEST_F(trace, evicted)
+{
+	const char dir[] = "/tmp/trace_file_mount";
+	struct trace_file a, b;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/merged/file", dir);
+	mkdir(dir, 0755);
+	ASSERT_EQ(0, mount_overlay(dir));
+	ASK();
+	RUN(path, &a);
+	RUN(path, &b);
+	EXPECT_EQ(a.id, b.id);
+	for (int i = 0; i < 4; i++)
+		ASSERT_EQ(0, sysctl_write("vm/drop_caches", 2));
+	RUN(path, &b);
+	EXPECT_LT(a.id, b.id);
+	EXPECT_TRUE(is_version(&b, 1));
+	*strrchr(path, '/') = '\0';
+	EXPECT_EQ(0, umount(path));
+	EXPECT_EQ(0, umount(dir));
+	rmdir(dir);
+}
+
 /* Escaped as claims are. */
 TEST_F(trace, odd_name)
 {
