@@ -13,13 +13,11 @@ program=$here/truth_load
 "$program" --map > "$work/map"
 result $? "the program says where its functions are"
 
-# start_load INSTANCE... - that writes to the marker of the first one
+# start_load INSTANCE - that writes to its marker, once events are on: see
+# drop_test.sh
 start_load()
 {
-	sh -c "for instance in $*; do
-			echo \$\$ > $tracing/instances/\$instance/set_event_pid
-		done
-		exec $program $tracing/instances/$1/trace_marker 100000 2" 2> /dev/null &
+	"$program" "$tracing/instances/$1/trace_marker" 100000 2 2> /dev/null &
 	load=$!
 }
 
@@ -29,15 +27,15 @@ stop_load()
 	wait $load 2> /dev/null
 }
 
-# prepare INSTANCE EVENT...
+# prepare INSTANCE EVENT... - of the load and what it executes
 prepare()
 {
 	instance=$1
 	shift
 	add_instance "$instance" || return
 	set_in "$instance" buffer_size_kb 4096
-	set_in "$instance" options/event-fork 1
 	for event; do
+		set_in "$instance" "events/$event/filter" "$of_load"
 		set_in "$instance" "events/$event/enable" 1
 	done
 }
@@ -61,7 +59,7 @@ several()
 	prepare one syscalls/sys_enter_write sched/sched_switch
 	prepare two syscalls/sys_exit_write
 	prepare three syscalls/sys_enter_write syscalls/sys_exit_write
-	start_load one two three
+	start_load one
 	join one 4 &
 	one=$!
 	join two 4 &
@@ -145,17 +143,25 @@ piped()
 	result $? "frames with path and build-id"
 }
 
+mkfifo "$work/end"
+
 # Both take stacks of the same entries to the kernel.
 with_perf()
 {
 	prepare both syscalls/sys_enter_write
-	start_load both
+	# code is patched for both before anything runs that may execute it
 	perf record -q -a -e syscalls:sys_enter_write --call-graph fp,defer \
-		-o "$work/perf.data" -- sleep 3 > "$work/perf.said" 2>&1 &
+		-o "$work/perf.data" -- sh -c "touch $work/ready; read line < $work/end" \
+		> "$work/perf.said" 2>&1 &
 	perf=$!
+	while [ ! -e "$work/ready" ]; do
+		usleep 100000
+	done
+	start_load both
 	join both 4
-	wait $perf
 	stop_load
+	echo > "$work/end"
+	wait $perf
 	remove_instance both
 	joined both
 	result $? "stacks in the trace beside perf"

@@ -9,6 +9,7 @@
 tracing=/sys/kernel/tracing
 scale=${TEST_TIME_SCALE:-1}
 work=$(mktemp -d)
+of_load='comm == "truth_load" || comm == "exe"'
 trap 'rm -rf "$work"' EXIT
 
 # The input, if there is any, is told and fails.

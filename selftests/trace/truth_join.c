@@ -368,10 +368,10 @@ static void compare(const struct asked *asked, struct stack *stack)
 		return;
 	}
 	if (stack->stop && number == NO_NUMBER) {
-		printf("# cookie %#lx: %s after %u frames\n",
-		       (unsigned long)asked->cookie, stop_name(stack->stop),
-		       stack->nr);
-		trace.truncated++;
+		if (trace.truncated++ < 5)
+			printf("# cookie %#lx: %s after %u frames\n",
+			       (unsigned long)asked->cookie,
+			       stop_name(stack->stop), stack->nr);
 		return;
 	}
 	trace.joined++;
