@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: check-demo.sh LOG COMMAND...
+# usage: check-command.sh NAME LOG COMMAND...
 #
-# Runs the demo as one test and prints TAP. What it said is kept in LOG; if it
+# Runs a command as one test and prints TAP. What it said is kept in LOG; if it
 # failed, what it said of that comes first.
 
 set -u
 
-log=$1
-shift
+name=$1 log=$2
+shift 2
 
 # Before a failed check stand the figures it is about.
 why()
 {
-	grep -B 12 -A 1 FAILED "$log" | grep -v '^$' | tail -n 36
+	grep -E -B 12 -A 1 'FAILED|^not ok' "$log" | grep -v '^$' | tail -n 36
 	echo "the last lines of $log:"
 	tail -n 12 "$log"
 }
@@ -22,9 +22,9 @@ why()
 "$@" > "$log" 2>&1
 status=$?
 if [ $status -eq 0 ]; then
-	echo "ok 1 the main job"
+	echo "ok 1 $name"
 else
 	why | sed 's/^/# /'
-	echo "not ok 1 the main job"
+	echo "not ok 1 $name"
 fi
 exit $status
