@@ -22,11 +22,11 @@ else
 	work=$(mktemp -d) || exit 1
 	trap 'rm -rf "$work"' EXIT
 fi
-read -ra compile <<< "${CC:-cc} ${CPPFLAGS:-} ${CFLAGS:-} -O2 -Wall -Werror"
+read -ra compiler <<< "${CC:-cc} ${CPPFLAGS:-} ${CFLAGS:-} -O2 -Wall -Werror"
 read -ra link <<< "${LDFLAGS:-} -lcodectl"
 read -ra runner <<< "${RUN:-}"
 
-# The literal displays in a page's EXAMPLES, each into its own file.
+# The programs in C among the displays of a page's EXAMPLES, each into its own file.
 extract_page()
 {
 	awk -v prefix="$2" '
@@ -38,10 +38,12 @@ extract_page()
 			gsub(/\\e/, "\\")
 			print > file
 		}
-		examples && /^\.Bd -literal/ {
+		examples && first && /^(#[a-z]|\/\*)/ {
 			inside = 1
 			file = prefix "-" ++nr ".c"
-		}' "$1"
+			print > file
+		}
+		{ first = /^\.Bd -literal/ }' "$1"
 }
 
 # The blocks of C in a text, as one file.
@@ -51,20 +53,35 @@ extract_text()
 }
 
 # shellcheck disable=SC2317
-compile_and_run()
+compile()
 {
-	"${compile[@]}" -o "$work/program" "$@" "${link[@]}" &&
-		"${runner[@]}" "$work/program"
+	"${compiler[@]}" -o "$work/program" "$@" "${link[@]}"
 }
 
+# shellcheck disable=SC2317
+compile_and_run()
+{
+	compile "$@" && "${runner[@]}" "$work/program"
+}
+
+# Those of commands and of files have none, or one that needs the kernel.
 for page in "$docs"/*.[0-9] "$docs"/man3/*.[0-9]; do
 	name=$(basename "$page")
+	rm -f "$work/$name"-*.c
 	extract_page "$page" "$work/$name"
-	[ -e "$work/$name-1.c" ]
-	result $? "$name has an example"
+	case $name in
+	*.[23] | codectl_jit.7)
+		[ -e "$work/$name-1.c" ]
+		result $? "$name has an example" ;;
+	esac
 	for source in "$work/$name"-*.c; do
-		[ ! -e "$source" ] || run "$(basename "$source" .c) compiles and runs" \
-			compile_and_run "$source"
+		[ -e "$source" ] || continue
+		case $name in
+		*.5) run "$(basename "$source" .c) compiles" \
+			compile "$source" ;;
+		*) run "$(basename "$source" .c) compiles and runs" \
+			compile_and_run "$source" ;;
+		esac
 	done
 done
 

@@ -161,6 +161,15 @@ static void one_big_region(void)
 	munmap(arena.text, arena.len);
 }
 
+/* Whether or not names can be traced here. */
+static void names(void)
+{
+	runtime_start();
+	runtime_entered();
+	CHECK(!codectl_name_event(0));
+	CHECK(!(*codectl_names_word() & CODECTL_NAMES_POLL));
+}
+
 int main(void)
 {
 	text = mmap(NULL, LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -172,6 +181,7 @@ int main(void)
 	descending();
 	free_list();
 	one_big_region();
+	names();
 
 	return 0;
 }

@@ -104,6 +104,17 @@ static double bench_named(void)
 	return publish_warm("LazyCompile:*function file.js:1234");
 }
 
+static double bench_poll(void)
+{
+	double from = now();
+	int i;
+
+	for (i = 0; i < NR_FUNCS; i++)
+		codectl_names_poll();
+
+	return (now() - from) / NR_FUNCS;
+}
+
 /* All of it, with the pages that the rows are the first to touch. */
 static double bench_cold(void)
 {
@@ -310,10 +321,14 @@ int main(void)
 	if (text == MAP_FAILED)
 		die("mmap");
 
+	/* Where there are user events, and a tracer might come. */
+	codectl_name_event(1);
 	printf("ns per function of three rows, best of %d rounds:\n", ROUNDS);
 	warm = best("codectl_region_add()", bench_warm);
 	cold = best("the same, page faults included", bench_cold);
-	best("codectl_region_add() with a name", bench_named);
+	best("codectl_region_add() with a name that nobody asks for",
+	     bench_named);
+	best("codectl_names_poll() when nobody asks", bench_poll);
 	line = best("a line of a perf map, flushed", bench_map_line);
 	call = best("prctl()", bench_prctl);
 	best("__register_frame(), lookup, __deregister_frame()", bench_frame);

@@ -141,9 +141,9 @@ void codectl_region_close(struct codectl_region *region);
  *
  * When this returns the kernel can unwind the function: let the code be reached
  * only then.  No system call, no lock and no allocation where the function comes
- * after all that the region has, in its direction, and nobody wants names.  Elsewhere the region has to
- * be one with %CODECTL_REGION_REWRITE; then rows are moved, and stacks that are
- * taken just then may end early.
+ * after all that the region has, in its direction, and nobody wants names.
+ * Elsewhere the region has to be one with %CODECTL_REGION_REWRITE; then rows are
+ * moved, and stacks that are taken just then may end early.
  *
  * Return: 0, -EINVAL if the rows are unsorted, overlap or leave the function, or
  * it leaves the region, or it comes out of order in a region that cannot be

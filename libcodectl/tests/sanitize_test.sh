@@ -29,10 +29,14 @@ build()
 # check DIR TEST FLAGS...
 check()
 {
-	dir=$1 name=$2
+	dir=$1 name=$2 more=
 	shift 2
+	case $name in
+	name_*) more=$here/tracer.c ;;
+	esac
 	$CC "$@" -g -O1 -std=gnu11 -D_GNU_SOURCE -I"$library/include" -I"$uapi" \
-		-o "$dir/$name" "$here/$name.c" "$dir"/*.o -lpthread &&
+		-o "$dir/$name" "$here/$name.c" ${more:+"$more"} \
+		"$dir"/*.o -lpthread &&
 		"$dir/$name"
 }
 
@@ -43,12 +47,12 @@ address='-fsanitize=address,undefined -fno-sanitize-recover=all'
 # shellcheck disable=SC2086
 {
 	run "built for addresses" build "$work/address" $address
-	for test in builder_test elf_test fork_test model_test names_test \
-			region_test signal_test thread_test; do
+	for test in builder_test elf_test fork_test model_test name_event_test \
+			name_tracer_test names_test region_test signal_test thread_test; do
 		run "addresses, $test" check "$work/address" $test $address
 	done
 	run "built for threads" build "$work/thread" $thread
-	for test in names_test signal_test thread_test; do
+	for test in name_tracer_test names_test signal_test thread_test; do
 		run "threads, $test" check "$work/thread" $test $thread
 	done
 }

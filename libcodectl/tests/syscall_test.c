@@ -100,6 +100,8 @@ static void publish_without_calls(const struct codectl_region_attr *attr)
 	pthread_t thread;
 
 	region = test_open(NR_FUNCS * FUNC_LEN, attr, &text);
+	/* Nobody asks, where there are user events. */
+	codectl_name_event(1);
 	CHECK_EQ(pthread_create(&thread, NULL, publish, NULL), 0);
 	while (!__atomic_load_n(&published, __ATOMIC_ACQUIRE))
 		sched_yield();

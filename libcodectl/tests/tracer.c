@@ -122,9 +122,9 @@ static int fake_register(struct registration *reg)
 	CHECK_EQ(reg->enable_size, sizeof(uint32_t));
 	CHECK(!strncmp((char *)reg->name_args, "codectl_name u64 id;", 20));
 	if (fake.word)
-		return EADDRINUSE;
+		return -EADDRINUSE;
 	if (tracer_register_error)
-		return tracer_register_error;
+		return -tracer_register_error;
 	fake.word = (uint32_t *)reg->addr;
 	reg->index = INDEX;
 	fake_write_bit();
@@ -135,7 +135,7 @@ static int fake_register(struct registration *reg)
 static int fake_unregister(const struct registration *unreg)
 {
 	if (!fake.word)
-		return ENOENT;
+		return -ENOENT;
 	CHECK(fake.word == (uint32_t *)unreg->addr);
 	__atomic_fetch_and(fake.word, ~ASKED, __ATOMIC_SEQ_CST);
 	fake.word = NULL;
@@ -154,14 +154,14 @@ static int fake_ioctl(unsigned long request, void *arg)
 		break;
 	case 1:
 		CHECK_EQ(*(char *)arg, '\0');
-		err = ENOENT;
+		err = -ENOENT;
 		break;
 	default:
 		err = fake_unregister(arg);
 	}
 	pthread_mutex_unlock(&fake.lock);
 	if (err)
-		errno = err;
+		errno = -err;
 
 	return err ? -1 : 0;
 }
@@ -269,7 +269,8 @@ static void parse(struct tracer *tracer, const char *line)
 	for (time = at; time[-1] != ' '; time--)
 		;
 	record = (struct record) {
-		.time = strtoull(time, NULL, 10), .id = field(at, " id="), .start = field(at, " start="),
+		.time = strtoull(time, NULL, 10),
+		.id = field(at, " id="), .start = field(at, " start="),
 		.len = field(at, " len="), .pid = field(at, " pid="),
 		.action = field(at, " action="),
 	};
