@@ -213,12 +213,12 @@ TEST_F(trace, full)
 	ASSERT_EQ(0, tracefs_write_number(&self->t, "buffer_size_kb", 16));
 	ASSERT_EQ(0, tracefs_clear(&self->t));
 	busy_start(&b);
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < NR_CYCLES(2000); i++)
 		marker();
 	busy_stop(&b);
 	expect_no_wrong_stack(_metadata, self);
 	EXPECT_LT(0, trace_count(&self->log, "<user stack unwind>"));
-	EXPECT_GT(2000, trace_count(&self->log, "sys_enter: "));
+	EXPECT_GT(NR_CYCLES(2000), trace_count(&self->log, "sys_enter: "));
 	EXPECT_WORKS();
 }
 
@@ -229,7 +229,7 @@ TEST_F(trace, overwritten)
 	ASK_OF_ALL();
 	ASSERT_EQ(0, tracefs_write_number(&self->t, "buffer_size_kb", 16));
 	busy_start(&b);
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < NR_CYCLES(2000); i++)
 		marker();
 	expect_no_wrong_stack(_metadata, self);
 	busy_stop(&b);
