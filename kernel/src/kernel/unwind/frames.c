@@ -223,7 +223,8 @@ struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace)
 	for (i = 0; i < trace->nr; i++) {
 		ip = trace->entries[i];
 		/* A return address may lie behind the code that it is of. */
-		range = codectl_stack_find(stack, ip - !!i);
+		range = codectl_stack_find(stack, i && i != trace->exact ?
+						  ip - 1 : ip);
 		stack->frames[i].offset = ip - range->base;
 		stack->frames[i].id = range->id;
 	}
