@@ -23,27 +23,47 @@
 /* What fits into the text of a record, which is two pages at most. */
 #define FRAMES_PER_RECORD	64
 
-/* A power of two */
-#define NR_KNOWN_IDS		1024
+/* Ids that have been explained, by their low bits, the last ones of each */
+#define KNOWN_SETS		256
+#define KNOWN_WAYS		4
 
 /**
  * struct trace_user_unwind - the stacks of an instance
  * @tr: the instance
  * @work: what asks for stacks
  * @overrun: records that had been overwritten when @known was last emptied
- * @known: ids that have been explained, by their low bits: one that has had to
- *	make room is explained again
+ * @known: ids that have been explained; one that has had to make room is
+ *	explained again
  */
 struct trace_user_unwind {
 	struct trace_array	*tr;
 	struct unwind_work	work;
 	unsigned long		overrun;
-	u64			known[NR_KNOWN_IDS];
+	u64			known[KNOWN_SETS][KNOWN_WAYS];
 };
 
-static u64 *known_slot(struct trace_user_unwind *unwind, u64 id)
+static bool is_known(const struct trace_user_unwind *unwind, u64 id)
 {
-	return &unwind->known[id % NR_KNOWN_IDS];
+	const u64 *set = unwind->known[id % KNOWN_SETS];
+	unsigned int i;
+
+	for (i = 0; i < KNOWN_WAYS; i++) {
+		if (READ_ONCE(set[i]) == id)
+			return true;
+	}
+
+	return false;
+}
+
+/* Where two tasks do so at a time, one may be forgotten: it is told again. */
+static void make_known(struct trace_user_unwind *unwind, u64 id)
+{
+	u64 *set = unwind->known[id % KNOWN_SETS];
+	unsigned int i;
+
+	for (i = KNOWN_WAYS - 1; i; i--)
+		WRITE_ONCE(set[i], READ_ONCE(set[i - 1]));
+	WRITE_ONCE(set[0], id);
 }
 
 /**
@@ -84,10 +104,11 @@ void __trace_user_unwind_event(struct trace_array *tr,
 
 static void forget_ids(struct trace_user_unwind *unwind)
 {
-	unsigned int i;
+	unsigned int i, j;
 
-	for (i = 0; i < NR_KNOWN_IDS; i++)
-		WRITE_ONCE(unwind->known[i], 0);
+	for (i = 0; i < KNOWN_SETS; i++)
+		for (j = 0; j < KNOWN_WAYS; j++)
+			WRITE_ONCE(unwind->known[i][j], 0);
 }
 
 /*
@@ -149,8 +170,7 @@ static void explain_ids(struct trace_user_unwind *unwind,
 
 	for (i = 0; i < codes->nr_ranges; i++) {
 		range = &codes->ranges[i];
-		if (!range->id ||
-		    READ_ONCE(*known_slot(unwind, range->id)) == range->id)
+		if (!range->id || is_known(unwind, range->id))
 			continue;
 
 		if (!names)
@@ -159,7 +179,7 @@ static void explain_ids(struct trace_user_unwind *unwind,
 			return;
 		codectl_range_names(range, names);
 		if (write_names(unwind->tr, names))
-			WRITE_ONCE(*known_slot(unwind, range->id), range->id);
+			make_known(unwind, range->id);
 	}
 }
 
