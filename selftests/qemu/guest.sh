@@ -20,6 +20,7 @@ usage()
 	                            defaults to the absolute HOSTPATH
 	  --out DIR                 bring the guest's /out back into DIR
 	  --icount                  one CPU, whose clock counts an instruction a ns
+  --in-turn                 two CPUs that take turns
 	  --timeout SECONDS         give up after that time (default: 600)
 	  --log FILE                keep the kernel's log there
 
@@ -35,7 +36,7 @@ die()
 	exit 125
 }
 
-images='' kernel=fast append='' out='' seconds=600 log='' shell=no icount=no
+images='' kernel=fast append='' out='' seconds=600 log='' shell=no icount=no threads=multi
 adds=() job=()
 
 parse_options()
@@ -44,6 +45,7 @@ parse_options()
 		case $1 in
 		--shell) shell=yes; shift; continue ;;
 		--icount) icount=yes; shift; continue ;;
+		--in-turn) threads=single; shift; continue ;;
 		--) shift; job=("$@"); return ;;
 		--help) usage ;;
 		--*) [ $# -ge 2 ] || usage ;;
@@ -134,7 +136,7 @@ port()
 describe_machine()
 {
 	local args="console=ttyS0 root=/dev/vda ro init=/sbin/init panic=-1"
-	local accel=(-accel "tcg,thread=multi" -smp 2) khz
+	local accel=(-accel "tcg,thread=$threads" -smp 2) khz
 
 	khz=$("$images/tsc-khz") || die "no tsc-khz in $images"
 	if [ "$icount" = yes ]; then

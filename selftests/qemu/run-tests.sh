@@ -9,6 +9,8 @@
 #	# plan PROGRAM...
 #	# begin PROGRAM
 #	# end PROGRAM STATUS
+#
+# Those named in TESTS_DONE are left out.
 
 seconds=$1 only=${2:-}
 tests=/usr/lib/codectl
@@ -29,6 +31,9 @@ for path in "$tests"/selftests/*_test "$tests"/selftests/*_test.sh \
 	*/libcodectl/*) name=libcodectl-${path##*/} ;;
 	/sys/*) name=kunit-${path##*/} ;;
 	*) name=${path##*/} ;;
+	esac
+	case " ${TESTS_DONE:-} " in
+	*" $name "*) continue ;;
 	esac
 	if [ -z "$only" ] || [ "$only" = "$name" ]; then
 		programs="$programs $name=$path"
