@@ -34,7 +34,7 @@ result "${PIPESTATUS[0]}" "the kernel tree holds what kernel/ says"
 	--series "$top/glibc-patches/series" --check | sed 's/^/# /'
 result "${PIPESTATUS[0]}" "the glibc tree holds what glibc-patches/ says"
 
-missing=$(cd "$top" && files | grep -v -E '^LICENSES/|\.patch$|/cases/|ChangeLog' |
+missing=$(cd "$top" && files | grep -v -E '^LICENSES/|\.patch$|/cases/|/formats/|ChangeLog' |
 	while read -r file; do
 		[ ! -s "$file" ] || head -n 3 "$file" | grep -q 'SPDX-License-Identifier' ||
 			echo "$file"
