@@ -126,10 +126,10 @@ piped()
 {
 	prepare pipe syscalls/sys_enter_write
 	start_load pipe
-	timeout 2 cat "$tracing/instances/pipe/trace_pipe" > "$work/ids"
+	timeout 120 head -n 3000 "$tracing/instances/pipe/trace_pipe" > "$work/ids"
 	set_in pipe trace ''
 	set_in pipe options/sym-userobj 1
-	timeout 2 cat "$tracing/instances/pipe/trace_pipe" > "$work/names"
+	timeout 120 head -n 3000 "$tracing/instances/pipe/trace_pipe" > "$work/names"
 	stop_load
 	remove_instance pipe
 	grep -q '<user unwind> cookie=[0-9a-f]* event=[0-9]*$' "$work/names" &&
