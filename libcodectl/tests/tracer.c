@@ -288,21 +288,34 @@ static int by_time(const void *a, const void *b)
 	return one->time < other->time ? -1 : one->time > other->time;
 }
 
+static void parse_lines(struct tracer *tracer, char *text)
+{
+	char *end;
+
+	for (; (end = strchr(text, '\n')); text = end + 1) {
+		*end = '\0';
+		parse(tracer, text);
+	}
+	tracer->rest_len = strlen(text);
+	CHECK(tracer->rest_len < sizeof(tracer->rest));
+	memcpy(tracer->rest, text, tracer->rest_len);
+}
+
 /* What one processor writes may be read before what another has written. */
 static void read_pipe(struct tracer *tracer)
 {
 	static __thread char buffer[65536];
-	char *line, *end;
 	ssize_t got;
 
-	/* Each read gives whole lines. */
-	while ((got = read(tracer->pipe, buffer, sizeof(buffer) - 1)) > 0) {
-		buffer[got] = '\0';
-		for (line = buffer; (end = strchr(line, '\n')); line = end + 1) {
-			*end = '\0';
-			parse(tracer, line);
+	do {
+		memcpy(buffer, tracer->rest, tracer->rest_len);
+		got = read(tracer->pipe, buffer + tracer->rest_len,
+			   sizeof(buffer) - tracer->rest_len - 1);
+		if (got > 0) {
+			buffer[tracer->rest_len + got] = '\0';
+			parse_lines(tracer, buffer);
 		}
-	}
+	} while (got > 0);
 	CHECK(!got || errno == EAGAIN);
 	qsort(tracer->records, tracer->nr, sizeof(*tracer->records), by_time);
 }

@@ -30,6 +30,8 @@ struct record {
  * @size: how many there is space for
  * @dir: the event's directory
  * @pipe: the file that is read
+ * @rest: the line of which one read gave the beginning, and the next the end
+ * @rest_len: bytes of that
  * @on: whether it is enabled
  */
 struct tracer {
@@ -38,6 +40,8 @@ struct tracer {
 	size_t size;
 	char dir[160];
 	int pipe;
+	char rest[1024];
+	size_t rest_len;
 	bool on;
 };
 
