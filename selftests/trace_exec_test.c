@@ -3,6 +3,7 @@
  * Stacks of tasks that come and go: execve, exit, fork, threads. No stack is
  * one of another program, or of another task.
  */
+#include <elf.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -234,6 +235,76 @@ TEST_F(trace, exec_that_fails)
 	EXPECT_EQ(1, self->stack.records);
 	EXPECT_STREQ("", self->stack.stop);
 	EXPECT_TRUE(self->stack.first > exit);
+}
+
+/* A program whose only segment lies where none can be. */
+static int open_bad_program(void)
+{
+	struct {
+		Elf64_Ehdr ehdr;
+		Elf64_Phdr phdr;
+	} elf = {
+		.ehdr = {
+			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
+				     ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_EXEC,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_phoff = sizeof(elf.ehdr),
+			.e_ehsize = sizeof(elf.ehdr),
+			.e_phentsize = sizeof(elf.phdr),
+			.e_phnum = 1,
+		},
+		.phdr = {
+			.p_type = PT_LOAD,
+			.p_flags = PF_R | PF_X,
+			.p_vaddr = 1UL << 63,
+			.p_filesz = sizeof(elf),
+			.p_memsz = sizeof(elf),
+			.p_align = PAGE,
+		},
+	};
+	int fd = memfd_create("bad", 0);
+
+	if (fd < 0 || write(fd, &elf, sizeof(elf)) != sizeof(elf) ||
+	    fchmod(fd, 0700))
+		return -1;
+	return fd;
+}
+
+/*
+ * One that fails when the old program is gone: the signal that kills the task
+ * finds its registers with the address space of the new one.
+ */
+TEST_F(trace, exec_that_kills)
+{
+	const struct trace_entry *enter, *generated;
+	int fd, status;
+	pid_t pid;
+
+	fd = open_bad_program();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ask_of_all(&self->t, "id == 322"));
+	ASSERT_EQ(0, tracefs_enable(&self->t, "raw_syscalls/sys_enter"));
+	ASSERT_EQ(0, tracefs_enable(&self->t, "signal/signal_generate"));
+	pid = fork();
+	if (!pid) {
+		syscall(__NR_execveat, fd, "", NULL, NULL, AT_EMPTY_PATH);
+		_exit(1);
+	}
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(SIGSEGV, WTERMSIG(status));
+	READ_LOG();
+	enter = event_of(&self->log, pid, "sys_enter: NR 322 ");
+	generated = event_of(&self->log, pid, "signal_generate: sig=11 ");
+	ASSERT_NE(NULL, enter);
+	ASSERT_NE(NULL, generated);
+	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, enter),
+				&self->stack));
+	EXPECT_TRUE(self->stack.first < generated);
+	EXPECT_EQ(0, cookie_of(&self->log, generated));
 }
 
 static noinline void exit_here(long nr, uint64_t *from)

@@ -57,6 +57,8 @@ static inline uint64_t cookie_of(const struct trace_log *log,
 		name = "raw_syscalls/sys_exit";
 	else if (!strncmp(event->text, "sched_process_exec: ", 20))
 		name = "sched/sched_process_exec";
+	else if (!strncmp(event->text, "signal_generate: ", 17))
+		name = "signal/signal_generate";
 	else if (!strncmp(event->text, "tracing_mark_write: ", 20))
 		name = "ftrace/print";
 	return trace_cookie(log, event, tracefs_event_type(name));

@@ -336,7 +336,7 @@ struct code_unregister_info {
  * @file_offset: out: offset in the file of what is mapped at @text_start, or of
  *	what is mapped at @elf_start where it is that which has a file
  * @names: out: CODE_NAMES_*
- * @debug_link_crc: out: as registered
+ * @debug_link_crc: out: as registered, where @names has %CODE_NAMES_CLAIMED
  * @path_size: in: bytes at @path_addr; out: bytes used, with the NUL, 0 for
  *	no path
  * @build_id_size: in: bytes at @build_id_addr; out: bytes used, 0 for none
