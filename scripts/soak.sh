@@ -5,7 +5,8 @@
 #
 # Runs the guest's tests again and again, ROUNDS times (default 5) on each
 # kernel: races that a single run misses show up here. Then some for longer:
-# 100,000 stacks out of a buffer that overflows, 10,000 times names on demand.
+# 100,000 stacks out of a buffer that overflows, 10,000 times names on demand,
+# what is fuzzed on the host, each for FUZZ_SECONDS (default 600).
 
 set -u
 
@@ -30,5 +31,6 @@ long()
 
 long fast drop_test.sh TRACE_STACKS=51000
 long fast libcodectl-name_tracer_test TEST_CYCLES=10000
+make -s --no-print-directory -C "$build" fuzz || failed=$((failed + 1))
 echo "$failed runs failed"
 [ $failed -eq 0 ]

@@ -4,7 +4,7 @@
 # usage: run-fuzz.sh DIR NAME:LIBFUZZER-ARG...
 #
 # Runs DIR/NAME_fuzz, one after the other, each with the same random numbers each
-# time; that of SFrame from the seeds in DIR/corpus.
+# time, from the seeds in DIR/corpus/NAME if there are any.
 
 dir=$1
 shift
@@ -17,8 +17,8 @@ for target; do
 	count=$((count + 1))
 	rm -rf "$dir/found"
 	mkdir -p "$dir/found"
-	seeds=''
-	[ "$name" != sframe ] || seeds=$dir/corpus
+	seeds=$dir/corpus/$name
+	[ -d "$seeds" ] || seeds=''
 	if "$dir/${name}_fuzz" -seed=1 -max_len=4096 -artifact_prefix="$dir/" "${target#*:}" \
 		"$dir/found" ${seeds:+"$seeds"} >"$dir/$name-fuzz.log" 2>&1; then
 		grep -E '^(#[0-9]+.*DONE|Done)' "$dir/$name-fuzz.log" | sed 's/^#*/# /'

@@ -2,23 +2,16 @@
 /*
  * The parsers, given what the kernel and programs write, and what they do not.
  */
-#include <event-parse.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "perf_map.h"
 #include "proc_line.h"
+#include "samples.h"
 #include "tool.h"
 #include "trace_record.h"
 
 #define MUTATIONS	20000
-
-/* Lines of a kernel, but for the last: a claim with all that can be odd. */
-static const char * const lines[] = {
-	"55ff0425b000-55ff04260809 elf format=0 elf=55ff04259000-55ff04269000 sframe=55ff04262be0-55ff042642ee id=0xa file=0x14 dev=00:13 inode=295 offset=0x2000 names=verified build_id=99c85acc15a6c6c7d3318416cde231053ca0b27e debug_link=- debug_link_crc=0x0 path=/usr/lib/codectl/jit-demo/jit-demo",
-	"7fbd5ffc7000-7fbd60007000 jit fre_size=24 flags=0x0 head=7fbd5fb91000 seq=7fbd5fb90100 rule=0,0,0,0x0 id=0x12 file=0x0 dev=00:00 inode=0 offset=0x0 names=none build_id=- path=",
-	"00001000-00002000 elf format=0 elf=1000-3000 sframe=0-0 id=0xffffffffffffffff file=0x0 dev=00:00 inode=0 offset=0x0 names=claimed build_id=00 debug_link=a\\040b debug_link_crc=0x12 path=/a b\\012=c path=/d",
-};
 
 static bool parse_line(struct proc_line *line, const char *text)
 {
@@ -100,17 +93,6 @@ static void lines_cut_and_mutated(void)
 	}
 }
 
-static const char perf_text[] =
-	"1000 100 first\n"
-	"2000 20 second with blanks\n"
-	"0x3000 0x10 third\n"
-	"not a line\n"
-	"4000 0 empty\n"
-	"ffffffffffffff00 200 wraps\n"
-	"1080 10 inner\n"
-	"2000 10 again\n"
-	"5000 10 last";
-
 static bool is_named(const struct perf_map *map, uint64_t address,
 		     const char *name)
 {
@@ -174,44 +156,21 @@ static void perf_maps_mutated(void)
 static const char *formats;
 static struct record_layout layout;
 
-static bool add_format(struct tep_handle *tep, const char *name)
-{
-	char path[4096], text[8192];
-	size_t len;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", formats, name);
-	file = fopen(path, "r");
-	if (!file)
-		return false;
-	len = fread(text, 1, sizeof(text), file);
-	fclose(file);
-	return !tep_parse_event(tep, text, len, "ftrace");
-}
-
 static void layouts_of_the_formats(void)
 {
 	struct tep_handle *tep = tep_alloc();
 
-	CHECK(add_format(tep, "user_unwind"));
-	CHECK(add_format(tep, "user_unwind_stack"));
+	CHECK(add_format(tep, formats, "user_unwind"));
+	CHECK(add_format(tep, formats, "user_unwind_stack"));
 	CHECK(!record_layout_read(&layout, tep));
 	CHECK(layout.file_type == -1);
-	CHECK(add_format(tep, "file_map"));
+	CHECK(add_format(tep, formats, "file_map"));
 	CHECK(record_layout_read(&layout, tep));
 	CHECK(layout.cookie.event.offset == 16);
 	CHECK(layout.stack.frames.offset == 32);
 	CHECK(layout.file.path.offset == 60);
 	tep_free(tep);
 }
-
-/* As the formats lay them out. */
-struct raw_stack {
-	char common[8];
-	uint64_t cookie;
-	uint32_t nr, first, stop, count;
-	struct frame frames[2];
-};
 
 static bool parse_stack(struct stack_record *record, struct raw_stack raw,
 			size_t len)
@@ -260,14 +219,6 @@ static void stacks_of_the_trace(void)
 	CHECK(stop_name(UINT32_MAX) && stop_name(STOP_MAX));
 }
 
-struct raw_file {
-	char common[8];
-	uint64_t id, inode;
-	uint32_t dev_major, dev_minor, names, build_id_len;
-	uint8_t build_id[20];
-	char path[3000];
-};
-
 static bool parse_file(struct file_record *record, const struct raw_file *raw,
 		       size_t len)
 {
@@ -314,11 +265,7 @@ static void files_of_the_trace(void)
 
 static void cookies_of_the_trace(void)
 {
-	struct {
-		char common[8];
-		uint64_t cookie;
-		uint32_t event;
-	} __attribute__((packed)) raw = { .cookie = 9, .event = 3 };
+	struct raw_cookie raw = { .cookie = 9, .event = 3 };
 	struct cookie_record record;
 
 	for (size_t len = 0; len <= sizeof(raw); len++) {

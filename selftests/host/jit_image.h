@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory with tables of compiled code, as it is: what jit_seeds writes and
+ * jit_image_fuzz reads.  It lies at one address, so that pointers in it are right.
+ */
+#ifndef JIT_IMAGE_H
+#define JIT_IMAGE_H
+
+#include <uapi/linux/codectl.h>
+
+#define JIT_IMAGE_BASE	0x200000000000UL
+#define JIT_IMAGE_MAX	(1UL << 16)
+#define JIT_IMAGE_TEXT	1024
+
+/**
+ * struct jit_image - what is before the memory
+ * @head: where the first table is, from the start of the memory
+ * @seq: where the counter is; 0: none
+ * @fault: bytes at the end that cannot be read
+ * @flags: CODE_JIT_*
+ * @rule: the default rule
+ */
+struct jit_image {
+	__u16				head;
+	__u16				seq;
+	__u16				fault;
+	__u16				flags;
+	struct code_jit_unwind_fre	rule;
+};
+
+#endif /* JIT_IMAGE_H */

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libFuzzer target for the reader of the tables of compiled code
+ *
+ * The input is memory with tables, as libcodectl writes them to begin with.
+ * Every address is looked up.  Where the chain keeps the rules of the writer,
+ * the result must be that of a look at every row.
+ */
+#include <linux/errno.h>
+#include <linux/uaccess.h>
+#include <sys/mman.h>
+
+#include "jit.h"
+#include "jit_image.h"
+
+#define ROW_LEN		sizeof(struct code_jit_unwind_fre)
+#define TABLE_LEN	sizeof(struct code_jit_unwind_table)
+/* Two tries of a whole chain, each with a bisection and the row. */
+#define MAX_LOADS	(2 * CODE_JIT_MAX_TABLES * (32 + 16))
+
+struct user_arena user_arena;
+
+struct truth {
+	const struct code_jit_unwind_fre *row[JIT_IMAGE_TEXT];
+	bool descending;
+	u64 low;		/* the next row starts here or above */
+	u64 high;		/* and ends here or below */
+};
+
+static void require(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static bool note_row(struct truth *truth, const struct code_jit_unwind_fre *row)
+{
+	u64 start = row->ip_off, end = start + row->size, off;
+
+	if (start < truth->low || end > truth->high)
+		return false;
+	if (truth->descending)
+		truth->high = start;
+	else
+		truth->low = end;
+	/* Retired rows lie apart, too. */
+	if (!row->size) {
+		truth->low += !truth->descending;
+		truth->high -= truth->descending && truth->high;
+	}
+	for (off = start; off < end && off < JIT_IMAGE_TEXT; off++)
+		truth->row[off] = row;
+
+	return true;
+}
+
+/* Is the chain one that a writer may make?  Fills in what covers what. */
+static bool note_chain(struct truth *truth, unsigned long at)
+{
+	const struct code_jit_unwind_table *table;
+	unsigned int nr;
+	u64 i, rows;
+
+	for (nr = 0; at; nr++, at = table->next) {
+		if (nr == CODE_JIT_MAX_TABLES || at % sizeof(u64) ||
+		    !user_range_ok(at, TABLE_LEN))
+			return false;
+		table = (const void *)at;
+		if (table->used_len > table->reserved_len ||
+		    table->used_len % ROW_LEN || !table->used_len ||
+		    !user_range_ok(at + TABLE_LEN, table->used_len))
+			return false;
+		rows = table->used_len / ROW_LEN;
+		for (i = 0; i < rows; i++) {
+			if (!note_row(truth, &table->fre[i]))
+				return false;
+		}
+	}
+
+	return true;
+}
+
+static void check_right(const struct jit_unwind *jit, int ret,
+			const struct code_jit_unwind_fre *fre,
+			const struct code_jit_unwind_fre *row)
+{
+	if (!row) {
+		require(jit->flags & CODE_JIT_DEFAULT_RULE ? !ret :
+							     ret == -ENODATA);
+		return;
+	}
+	require(!ret && fre->ip_off == row->ip_off && fre->size == row->size);
+	if (!jit_fre_known(row)) {
+		require(fre->info == CODE_FRE_UNKNOWN);
+		return;
+	}
+	require(fre->info == row->info && fre->cfa_off == row->cfa_off &&
+		fre->ra_off == row->ra_off && fre->fp_off == row->fp_off);
+}
+
+static void try_address(const struct jit_unwind *jit, const struct truth *truth,
+			u32 off)
+{
+	struct code_jit_unwind_fre fre;
+	int ret;
+
+	user_arena.loads = 0;
+	ret = jit_find(jit, off, &fre);
+	require(user_arena.window_start == user_arena.window_end);
+	require(user_arena.loads <= MAX_LOADS);
+	require(!ret || ret == -ENODATA || ret == -EFAULT || ret == -EAGAIN ||
+		ret == -EINVAL);
+	if (!ret)
+		require(off - fre.ip_off < fre.size &&
+			(fre.info == CODE_FRE_UNKNOWN || jit_fre_known(&fre)));
+	if (truth)
+		check_right(jit, ret, &fre, truth->row[off]);
+}
+
+static void *map_memory(void)
+{
+	void *mem = mmap((void *)JIT_IMAGE_BASE, JIT_IMAGE_MAX,
+			 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
+			 MAP_FIXED_NOREPLACE, -1, 0);
+
+	require(mem == (void *)JIT_IMAGE_BASE);
+
+	return mem;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct truth truth = { .high = 1UL << 32 };
+	struct jit_unwind jit = {};
+	struct jit_image image;
+	static void *mem;
+	bool right;
+	u32 off;
+
+	if (!mem)
+		mem = map_memory();
+	if (size < sizeof(image) || size - sizeof(image) > JIT_IMAGE_MAX)
+		return 0;
+	memcpy(&image, data, sizeof(image));
+	size -= sizeof(image);
+	memcpy(mem, data + sizeof(image), size);
+	user_arena.start = JIT_IMAGE_BASE;
+	user_arena.end = JIT_IMAGE_BASE + size;
+	user_arena.fault = user_arena.end - image.fault % (size + 1);
+
+	jit.head = JIT_IMAGE_BASE + image.head / sizeof(u64) * sizeof(u64);
+	if (image.seq)
+		jit.seq = JIT_IMAGE_BASE + image.seq / sizeof(u32) * sizeof(u32);
+	jit.flags = image.flags;
+	jit.rule = image.rule;
+	jit.rule.info = CODE_FRE_OUTERMOST;
+	memset(jit.rule.__reserved, 0, sizeof(jit.rule.__reserved));
+
+	truth.descending = jit.flags & CODE_JIT_DESCENDING;
+	right = !jit.seq && user_arena.fault == user_arena.end &&
+		note_chain(&truth, jit.head);
+	for (off = 0; off < JIT_IMAGE_TEXT; off++)
+		try_address(&jit, right ? &truth : NULL, off);
+
+	return 0;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Writes inputs for jit_image_fuzz: the tables of regions of libcodectl, in both
+ * directions, in one table and in many, with retired rows and compacted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+#include "jit_image.h"
+
+static void require(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "jit_seeds: %s\n", what);
+	exit(1);
+}
+
+/* A function with a frame and a leaf, in turn, until the region is full. */
+static void fill(struct codectl_region *region, uint64_t text, bool descending)
+{
+	const uint32_t ret = 30;
+	const struct codectl_shape shapes[] = {
+		{ .len = 31, .frame = 40, .prologue = 4, .nr_rets = 1, .rets = &ret },
+		{ .len = 31 },
+	};
+	struct code_jit_unwind_fre rows[8];
+	unsigned int i;
+	int nr;
+
+	for (i = 0; i < JIT_IMAGE_TEXT / 32; i++) {
+		uint64_t at = descending ? JIT_IMAGE_TEXT - 32 * (i + 1) : 32 * i;
+
+		nr = i % 2 ? codectl_rows_leaf(&shapes[1], rows, 8) :
+			     codectl_rows_sp(&shapes[0], rows, 8);
+		require(nr > 0, "no rows");
+		if (codectl_region_add(region, text + at, 31, rows, nr, NULL))
+			return;
+	}
+}
+
+/* The chain as it would be at the address of all images. */
+static void write_image(const struct codectl_region *region, const char *path)
+{
+	struct jit_image image = {
+		.flags = region->jit_flags,
+		.rule = region->rule,
+	};
+	uint64_t base = (uint64_t)(uintptr_t)region->tables;
+	size_t len = region->table_size * region->max_tables;
+	struct code_jit_unwind_table *table;
+	FILE *file = fopen(path, "w");
+	char *copy = malloc(len);
+	uint64_t off;
+
+	require(file && copy && len <= JIT_IMAGE_MAX, path);
+	memcpy(copy, region->tables, len);
+	for (off = 0; off < len; off += region->table_size) {
+		table = (void *)(copy + off);
+		if (table->next)
+			table->next += JIT_IMAGE_BASE - base;
+	}
+	require(fwrite(&image, sizeof(image), 1, file) == 1 &&
+		fwrite(copy, len, 1, file) == 1 && !fclose(file), path);
+	free(copy);
+}
+
+static void write_region(const char *dir, unsigned int nr)
+{
+	const struct code_jit_unwind_fre rule = { .info = CODE_FRE_OUTERMOST };
+	struct codectl_region_attr attr = {
+		.flags = nr & 1 ? CODECTL_REGION_REWRITE : 0,
+		.jit_flags = (nr & 2 ? CODE_JIT_DESCENDING : 0) |
+			     (nr & 4 ? CODE_JIT_DEFAULT_RULE : 0),
+		.default_rule = nr & 4 ? &rule : NULL,
+		.max_rows = 96,
+		.table_rows = nr & 8 ? 5 : 0,
+		.name_bytes = 1,
+	};
+	void *mem = mmap(NULL, JIT_IMAGE_TEXT, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t text = (uint64_t)(uintptr_t)mem;
+	struct codectl_region *region;
+	char path[4096];
+
+	require(!codectl_region_open(mem, JIT_IMAGE_TEXT, &attr, &region),
+		"no region");
+	fill(region, text, nr & 2);
+	if (nr & 16)
+		codectl_region_retire(region, text + 64, 256);
+	if ((nr & 17) == 17)
+		codectl_region_compact(region);
+	snprintf(path, sizeof(path), "%s/%u", dir, nr);
+	write_image(region, path);
+	codectl_region_close(region);
+	munmap(mem, JIT_IMAGE_TEXT);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int nr;
+
+	require(argc == 2, "usage: jit_seeds DIR");
+	for (nr = 0; nr < 32; nr++)
+		write_region(argv[1], nr);
+
+	return 0;
+}

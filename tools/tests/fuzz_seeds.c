@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Writes inputs for the fuzzers, made from the data of the tests: DIR/line,
+ * DIR/perf_map, DIR/record.
+ */
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "samples.h"
+#include "tool.h"
+
+static const char *dir;
+
+static FILE *open_seed(const char *target, size_t nr)
+{
+	char *path = format("%s/%s", dir, target);
+	FILE *file;
+
+	mkdir(path, 0755);
+	free(path);
+	path = format("%s/%s/%zu", dir, target, nr);
+	file = fopen(path, "w");
+	if (!file)
+		die("cannot write %s", path);
+	free(path);
+	return file;
+}
+
+static void write_seed(const char *target, size_t nr, const char *text)
+{
+	FILE *file = open_seed(target, nr);
+
+	fputs(text, file);
+	fclose(file);
+}
+
+/* Of the task 7 on CPU 1, as record_fuzz.c reads it. */
+static void put_record(FILE *file, uint8_t kind, const void *data, size_t len)
+{
+	const uint8_t head[4] = { kind, 1, 7, (len + 7) / 8 };
+
+	fwrite(head, 1, sizeof(head), file);
+	fwrite(data, 1, len, file);
+	fwrite("\0\0\0\0\0\0\0", 1, -len % 8, file);
+}
+
+/* An event, its cookie, the stack in @parts records, and a file of it. */
+static void write_trace(size_t nr, uint32_t parts)
+{
+	struct raw_cookie cookie = { .cookie = 9, .event = 0 };
+	struct raw_stack stack = {
+		.cookie = 9, .nr = 2 * parts, .count = 2,
+		.frames = { { 0x1000, 7 }, { 0x2000, 8 } },
+	};
+	struct raw_file explained = {
+		.id = 7, .inode = 12, .dev_major = 0xfe, .names = 1,
+		.build_id_len = 20, .build_id = { 1, 2 }, .path = "/a/b",
+	};
+	FILE *file = open_seed("record", nr);
+
+	put_record(file, 0, NULL, 0);
+	put_record(file, 1, &cookie, sizeof(cookie));
+	put_record(file, 3, &explained,
+		   offsetof(struct raw_file, path) + strlen(explained.path) + 1);
+	for (uint32_t i = 0; i < parts; i++) {
+		stack.first = 2 * i;
+		put_record(file, 2, &stack, sizeof(stack));
+	}
+	put_record(file, 5, NULL, 0);
+	put_record(file, 5, NULL, 0);
+	fclose(file);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return EXIT_USAGE;
+	dir = argv[1];
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		write_seed("line", i, lines[i]);
+	write_seed("perf_map", 0, perf_text);
+	for (uint32_t parts = 1; parts < 4; parts++)
+		write_trace(parts, parts);
+	return 0;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libFuzzer target for the records of the trace and the joiner behind their
+ * parsers.  The input is a trace: for each record four bytes that say what it is,
+ * and the record.  At the end every event that asked for a stack is counted once.
+ */
+#include "fuzz.h"
+#include "join.h"
+#include "samples.h"
+#include "tool.h"
+
+static struct record_layout right;
+static unsigned long told;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	struct tep_handle *tep = tep_alloc();
+
+	(void)argc;
+	(void)argv;
+	require(add_format(tep, FORMATS, "user_unwind"));
+	require(add_format(tep, FORMATS, "user_unwind_stack"));
+	require(add_format(tep, FORMATS, "file_map"));
+	require(record_layout_read(&right, tep));
+	tep_free(tep);
+	return 0;
+}
+
+static void note(void *context, uint32_t type, const struct join_stack *stack)
+{
+	(void)context;
+	(void)type;
+	require(stack->nr <= STACK_MAX_FRAMES);
+	told++;
+}
+
+/* The fields anywhere, as in formats that no kernel has. */
+static struct record_layout wrong_layout(const uint8_t *data, size_t len)
+{
+	struct record_layout layout = right;
+	struct record_field *field[] = {
+		&layout.cookie.cookie, &layout.cookie.event,
+		&layout.stack.cookie, &layout.stack.nr, &layout.stack.first,
+		&layout.stack.stop, &layout.stack.count, &layout.stack.frames,
+		&layout.file.id, &layout.file.names, &layout.file.build_id_len,
+		&layout.file.build_id, &layout.file.path,
+	};
+
+	for (size_t i = 0; i < len && i < ARRAY_SIZE(field); i++)
+		field[i]->offset = data[i] == 255 ? UINT32_MAX : data[i];
+	return layout;
+}
+
+static void add_file(const struct record_layout *layout, const void *data,
+		     size_t len)
+{
+	static struct file_record file;
+
+	if (!file_record_parse(&file, layout, data, len))
+		return;
+	require(file.id && file.build_id_len <= BUILD_ID_MAX);
+	require(memchr(file.path, '\0', sizeof(file.path)));
+	require(!file.verified || !file.claimed);
+}
+
+static void add_record(struct join *join, const struct record_layout *layout,
+		       const uint8_t *head, const void *data, size_t len)
+{
+	static struct stack_record stack;
+	struct cookie_record cookie;
+	int cpu = head[1] % 8, tid = head[2];
+
+	switch (head[0]) {
+	case 0:
+		join_event(join, cpu, tid, len);
+		break;
+	case 1:
+		if (cookie_record_parse(&cookie, layout, data, len))
+			join_cookie(join, cpu, tid, &cookie);
+		break;
+	case 2:
+		if (stack_record_parse(&stack, layout, data, len))
+			join_stack(join, tid, &stack);
+		break;
+	case 3:
+		add_file(layout, data, len);
+		break;
+	case 4:
+		join_lost(join, cpu);
+		break;
+	case 5:
+		join_pass(join);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct record_layout layout = right;
+	struct join *join = join_new(note, NULL);
+	const struct join_counts *counts = join_counts(join);
+
+	told = 0;
+	while (size > 4) {
+		const uint8_t *head = data;
+		size_t len = 8 * head[3];
+		void *copy;
+
+		data += 4;
+		size -= 4;
+		if (len > size)
+			len = size;
+		copy = exact_copy(data, len);
+		if (head[0] == 6)
+			layout = wrong_layout(copy, len);
+		else
+			add_record(join, &layout, head, copy, len);
+		free(copy);
+		data += len;
+		size -= len;
+	}
+	join_finish(join);
+	require(told == counts->joined && counts->truncated <= counts->joined);
+	require(counts->asked ==
+		counts->joined + counts->incomplete + counts->pending);
+	join_free(join);
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kernel and programs write, for the tests of the parsers and as the
+ * seeds of those that are fuzzed.
+ */
+#ifndef SAMPLES_H
+#define SAMPLES_H
+
+#include <event-parse.h>
+#include <stdio.h>
+
+#include "trace_record.h"
+
+/* Lines of a kernel, but for the last: a claim with all that can be odd. */
+static const char * const lines[] = {
+	"55ff0425b000-55ff04260809 elf format=0 elf=55ff04259000-55ff04269000 sframe=55ff04262be0-55ff042642ee id=0xa file=0x14 dev=00:13 inode=295 offset=0x2000 names=verified build_id=99c85acc15a6c6c7d3318416cde231053ca0b27e debug_link=- debug_link_crc=0x0 path=/usr/lib/codectl/jit-demo/jit-demo",
+	"7fbd5ffc7000-7fbd60007000 jit fre_size=24 flags=0x0 head=7fbd5fb91000 seq=7fbd5fb90100 rule=0,0,0,0x0 id=0x12 file=0x0 dev=00:00 inode=0 offset=0x0 names=none build_id=- path=",
+	"00001000-00002000 elf format=0 elf=1000-3000 sframe=0-0 id=0xffffffffffffffff file=0x0 dev=00:00 inode=0 offset=0x0 names=claimed build_id=00 debug_link=a\\040b debug_link_crc=0x12 path=/a b\\012=c path=/d",
+};
+
+static const char perf_text[] =
+	"1000 100 first\n"
+	"2000 20 second with blanks\n"
+	"0x3000 0x10 third\n"
+	"not a line\n"
+	"4000 0 empty\n"
+	"ffffffffffffff00 200 wraps\n"
+	"1080 10 inner\n"
+	"2000 10 again\n"
+	"5000 10 last";
+
+/* ------------------------------------------------------ records of the trace */
+
+static inline bool add_format(struct tep_handle *tep, const char *formats,
+			      const char *name)
+{
+	char path[4096], text[8192];
+	size_t len;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", formats, name);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	len = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	return !tep_parse_event(tep, text, len, "ftrace");
+}
+
+/* As the formats lay them out. */
+struct raw_stack {
+	char common[8];
+	uint64_t cookie;
+	uint32_t nr, first, stop, count;
+	struct frame frames[2];
+};
+
+struct raw_file {
+	char common[8];
+	uint64_t id, inode;
+	uint32_t dev_major, dev_minor, names, build_id_len;
+	uint8_t build_id[20];
+	char path[3000];
+};
+
+struct raw_cookie {
+	char common[8];
+	uint64_t cookie;
+	uint32_t event;
+} __attribute__((packed));
+
+#endif
