@@ -102,6 +102,12 @@ static void codectl_registry_free(struct work_struct *work)
 
 	mas_for_each(&mas, region, ULONG_MAX)
 		codectl_region_put(region);
+	/*
+	 * Nobody looks any more, and what frees the nodes of a large tree from
+	 * an RCU callback takes the metadata of an inner node with 15 slots for
+	 * a 16th.
+	 */
+	mt_clear_in_rcu(&reg->tree);
 	__mt_destroy(&reg->tree);
 	kfree(reg);
 }
