@@ -31,6 +31,7 @@ long()
 
 long fast drop_test.sh TRACE_STACKS=51000
 long fast libcodectl-name_tracer_test TEST_CYCLES=10000
+long debug load_test TEST_CYCLES=10000
 make -s --no-print-directory -C "$build" fuzz || failed=$((failed + 1))
 echo "$failed runs failed"
 [ $failed -eq 0 ]

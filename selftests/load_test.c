@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Much of what is otherwise tested once: objects that come and go on several
+ * threads under sampling, a process at the limit of registrations that forks,
+ * processes that live for an instant beside a system-wide perf.  TEST_CYCLES is
+ * how often.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+#include "proc_file.h"
+#include "sampler.h"
+#include "unwind_plugin.h"
+
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT 3600
+
+#define NR_THREADS 4
+#define SHORT_ENV "LOAD_TEST_SHORT"
+#define REGIONS "/sys/kernel/slab/codectl_region/objects"
+
+static unsigned int cycles(void)
+{
+	const char *cycles = getenv("TEST_CYCLES");
+
+	return cycles ? atoi(cycles) : 200;
+}
+
+/* --- objects that come and go */
+
+static struct {
+	char plugin[NR_THREADS][64];
+	unsigned int rounds;
+	unsigned int running;
+	unsigned int failed;
+} load;
+
+/* Where samples are taken, and what called that, are sections of their own. */
+#define IN(section) __attribute__((__noinline__, __section__(section)))
+extern const char __start_load_leaf[], __stop_load_leaf[];
+extern const char __start_load_body[], __stop_load_body[];
+
+IN("load_leaf") void plugin_event(enum plugin_event event)
+{
+	for (volatile int i = 0; i < 20000; i++)
+		;
+}
+
+int lazy_target(int x)
+{
+	return x;
+}
+
+static bool open_and_close(const char *path)
+{
+	void *handle = dlopen(path, RTLD_NOW);
+	plugin_function sort;
+	bool ok;
+
+	if (!handle)
+		return false;
+	sort = dlsym(handle, "plugin_sort");
+	ok = sort && sort(5) == 1;
+	return !dlclose(handle) && ok;
+}
+
+IN("load_body") static void *run_rounds(void *path)
+{
+	for (unsigned int i = 0; i < load.rounds; i++)
+		if (!open_and_close(path))
+			__atomic_add_fetch(&load.failed, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&load.running, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static bool is_in(const struct stack *stack, unsigned int i, const char *start,
+		  const char *end)
+{
+	return stack->ip[i] - addr_of(start) < addr_of(end) - addr_of(start);
+}
+
+static bool has_body(const struct stack *stack)
+{
+	for (unsigned int i = 1; i < stack->nr; i++)
+		if (is_in(stack, i, __start_load_body, __stop_load_body))
+			return true;
+	return false;
+}
+
+static int copy_plugin(char to[64], int i)
+{
+	char self[PATH_MAX] = "", command[PATH_MAX + 128];
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return -1;
+	sprintf(to, "/tmp/codectl-load-%d.so", i);
+	snprintf(command, sizeof(command), "cp %s/unwind_plugin.so %s",
+		 dirname(self), to);
+	return system(command);
+}
+
+TEST(objects_under_sampling)
+{
+	unsigned int sampled = 0, whole = 0;
+	pthread_t thread[NR_THREADS];
+	struct sampler sampler;
+	struct stack stack;
+
+	REQUIRE_CODECTL();
+	load.rounds = cycles() / NR_THREADS;
+	load.running = NR_THREADS;
+	ASSERT_EQ(0, sampler_open_clock(&sampler, 1000));
+	for (int i = 0; i < NR_THREADS; i++) {
+		ASSERT_EQ(0, copy_plugin(load.plugin[i], i));
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, run_rounds,
+					    load.plugin[i]));
+	}
+	while (__atomic_load_n(&load.running, __ATOMIC_ACQUIRE)) {
+		usleep(10000);
+		while (sampler_next(&sampler, &stack)) {
+			if (!stack.nr || !is_in(&stack, 0, __start_load_leaf,
+						__stop_load_leaf))
+				continue;
+			sampled++;
+			whole += has_body(&stack);
+		}
+	}
+	for (int i = 0; i < NR_THREADS; i++) {
+		ASSERT_EQ(0, pthread_join(thread[i], NULL));
+		unlink(load.plugin[i]);
+	}
+	sampler_close(&sampler);
+	TH_LOG("%u of %u stacks whole", whole, sampled);
+	EXPECT_EQ(0, load.failed);
+	EXPECT_LT(10, sampled);
+	EXPECT_EQ(sampled, whole);
+}
+
+/* --- at the limit */
+
+static long regions_in_use(void)
+{
+	char text[32] = "";
+	int fd = open(REGIONS, O_RDONLY);
+
+	if (fd < 0)
+		return -1;
+	if (read(fd, text, sizeof(text) - 1) <= 0)
+		text[0] = '\0';
+	close(fd);
+	return text[0] ? atol(text) : -1;
+}
+
+/* One byte each, with one in between. */
+static uint64_t byte_of(const uint8_t *text, unsigned int i)
+{
+	return addr_of(text) + 2 * i;
+}
+
+static bool child_is_right(const uint8_t *text, unsigned int nr)
+{
+	uint64_t free = byte_of(text, nr), last = byte_of(text, nr - 1);
+
+	return register_elf_text(last, last + 1) == -EEXIST &&
+	       register_elf_text(free, free + 1) == -ENOSPC &&
+	       !unregister_text(last, last + 1) &&
+	       !register_elf_text(free, free + 1) &&
+	       register_elf_text(last, last + 1) == -ENOSPC;
+}
+
+static int child_status(const uint8_t *text, unsigned int nr)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(child_is_right(text, nr) ? 0 : 1);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -1;
+	return status;
+}
+
+TEST(forks_at_the_limit)
+{
+	unsigned int nr = 0, forks = cycles() / 20 + 4;
+	uint8_t *text = map_pages(40, PROT_READ | PROT_EXEC);
+	long before, after;
+	double end;
+
+	REQUIRE_CODECTL();
+	ASSERT_NE(NULL, text);
+	before = regions_in_use();
+	ASSERT_LE(0, before);
+	while (!register_elf_text(byte_of(text, nr), byte_of(text, nr) + 1))
+		nr++;
+	EXPECT_EQ(-ENOSPC, register_elf_text(byte_of(text, nr),
+					     byte_of(text, nr) + 1));
+	EXPECT_LT(sysctl_read("kernel/codectl_max_regions") - 100, nr);
+	for (unsigned int i = 0; i < forks; i++)
+		ASSERT_EQ(0, child_status(text, nr));
+	for (unsigned int i = 0; i < nr; i++)
+		ASSERT_EQ(0, unregister_text(byte_of(text, i),
+					     byte_of(text, i) + 1));
+
+	/* A debug kernel keeps freed ones for a while; it finds single leaks. */
+	end = now() + scaled_seconds(10);
+	do {
+		usleep(100000);
+		after = regions_in_use();
+	} while (after > before + nr / 4 && now() < end);
+	TH_LOG("%u registered, %u forks; in use: %ld, then %ld", nr, forks,
+	       before, after);
+	EXPECT_GT((long)nr * (forks + 1) / 2, after - before);
+}
+
+/* --- processes that live for an instant */
+
+/* In a process that is one of these. */
+static __attribute__((constructor)) void be_short(void)
+{
+	if (!getenv(SHORT_ENV))
+		return;
+	for (volatile int i = 0; i < 100000; i++)
+		;
+	_exit(7);
+}
+
+static bool run_short(char *self)
+{
+	char *const argv[] = { self, NULL }, *const envp[] = { SHORT_ENV "=1", NULL };
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execve(self, argv, envp);
+		_exit(1);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid &&
+	       WIFEXITED(status) && WEXITSTATUS(status) == 7;
+}
+
+TEST(short_lives_under_perf)
+{
+	char self[PATH_MAX] = "";
+	unsigned int nr = 0, ok = 0;
+	int status;
+	double end;
+	pid_t perf;
+
+	REQUIRE_CODECTL();
+	ASSERT_LT(0, readlink("/proc/self/exe", self, sizeof(self) - 1));
+	perf = fork();
+	if (!perf) {
+		execlp("perf", "perf", "record", "-q", "-a", "-e", "cpu-clock",
+		       "-F", "999", "--call-graph", "fp,defer", "-o",
+		       "/dev/null", NULL);
+		_exit(127);
+	}
+	ASSERT_LT(0, perf);
+	for (end = now() + cycles() * 6 / 100; now() < end; nr++)
+		ok += run_short(self);
+	ASSERT_EQ(0, kill(perf, SIGINT));
+	ASSERT_EQ(perf, waitpid(perf, &status, 0));
+	TH_LOG("%u processes; perf: status %x", nr, status);
+	EXPECT_NE(127, WIFEXITED(status) ? WEXITSTATUS(status) : 0);
+	EXPECT_LT(10, nr);
+	EXPECT_EQ(nr, ok);
+}
+
+TEST_HARNESS_MAIN
