@@ -6,7 +6,8 @@
 # Runs the guest's tests again and again, ROUNDS times (default 5) on each
 # kernel: races that a single run misses show up here. Then some for longer:
 # 100,000 stacks out of a buffer that overflows, 10,000 times names on demand,
-# what is fuzzed on the host, each for FUZZ_SECONDS (default 600).
+# 10,000 objects that come and go, and what is fuzzed on the host, each for
+# FUZZ_SECONDS (default 600).
 
 set -u
 
