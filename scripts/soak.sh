@@ -6,8 +6,8 @@
 # Runs the guest's tests again and again, ROUNDS times (default 5) on each
 # kernel: races that a single run misses show up here. Then some for longer:
 # 100,000 stacks out of a buffer that overflows, 10,000 times names on demand,
-# 10,000 objects that come and go, and what is fuzzed on the host, each for
-# FUZZ_SECONDS (default 600).
+# 10,000 objects that come and go, the decoder against its oracles in every file,
+# and what is fuzzed on the host, each for FUZZ_SECONDS (default 600).
 
 set -u
 
@@ -33,6 +33,7 @@ long()
 long fast drop_test.sh TRACE_STACKS=51000
 long fast libcodectl-name_tracer_test TEST_CYCLES=10000
 long debug load_test TEST_CYCLES=10000
+make -s --no-print-directory -C "$build" check-decoder-all || failed=$((failed + 1))
 make -s --no-print-directory -C "$build" fuzz || failed=$((failed + 1))
 echo "$failed runs failed"
 [ $failed -eq 0 ]

@@ -1,66 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reads the SFrame section of an ELF file, linked or not. */
-#include <elf.h>
-#include <stdio.h>
+/* Reads sections of an ELF file, linked or not. */
+#include <fcntl.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "section.h"
 
-static char *read_at(FILE *file, long off, size_t size)
+/* Whole, and without the file behind it, or NULL. */
+Elf *elf_open(const char *path)
 {
-	char *buf = malloc(size + 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *elf;
 
-	if (!buf || fseek(file, off, SEEK_SET) ||
-	    fread(buf, 1, size, file) != size) {
-		free(buf);
+	if (fd < 0)
 		return NULL;
-	}
-	buf[size] = '\0';
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (elf)
+		elf_cntl(elf, ELF_C_FDREAD);
+	close(fd);
 
-	return buf;
+	return elf;
 }
 
-static const Elf64_Shdr *find_section(const Elf64_Ehdr *ehdr,
-				      const Elf64_Shdr *shdr, FILE *file)
+bool elf_section(Elf *elf, const char *name, struct elf_section *found)
 {
-	const Elf64_Shdr *names = &shdr[ehdr->e_shstrndx], *found = NULL;
-	char *str = read_at(file, names->sh_offset, names->sh_size);
-	unsigned int i;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	size_t names;
 
-	for (i = 0; str && i < ehdr->e_shnum; i++) {
-		if (shdr[i].sh_name < names->sh_size &&
-		    !strcmp(str + shdr[i].sh_name, ".sframe"))
-			found = &shdr[i];
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *is;
+
+		if (!gelf_getshdr(scn, &shdr))
+			return false;
+		is = elf_strptr(elf, names, shdr.sh_name);
+		if (!is || strcmp(is, name))
+			continue;
+		*found = (struct elf_section) {
+			.data = elf_getdata(scn, NULL),
+			.ident = (void *)elf_getident(elf, NULL),
+			.addr = shdr.sh_addr, .size = shdr.sh_size,
+		};
+		return found->data && found->data->d_buf;
 	}
-	free(str);
 
-	return found;
+	return false;
 }
 
-/* A block of exactly @size bytes, or NULL. */
+/* Whether @path is a program or a library with an SFrame section. */
+bool section_is_linked(const char *path)
+{
+	Elf *elf = elf_open(path);
+	struct elf_section sec;
+	GElf_Ehdr ehdr;
+	bool linked;
+
+	linked = elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &ehdr) &&
+		 (ehdr.e_type == ET_EXEC || ehdr.e_type == ET_DYN) &&
+		 elf_section(elf, ".sframe", &sec);
+	elf_end(elf);
+
+	return linked;
+}
+
+/* A copy of the SFrame section in a block of exactly @size bytes, or NULL. */
 char *section_read(const char *path, size_t *size)
 {
-	const Elf64_Shdr *found;
-	Elf64_Shdr *shdr = NULL;
-	Elf64_Ehdr ehdr;
+	Elf *elf = elf_open(path);
+	struct elf_section sec;
 	char *data = NULL;
-	FILE *file = fopen(path, "re");
 
-	if (!file)
-		return NULL;
-	if (fread(&ehdr, sizeof(ehdr), 1, file) == 1 &&
-	    !memcmp(ehdr.e_ident, ELFMAG, SELFMAG) &&
-	    ehdr.e_ident[EI_CLASS] == ELFCLASS64)
-		shdr = (void *)read_at(file, ehdr.e_shoff,
-				       ehdr.e_shnum * sizeof(*shdr));
-	found = shdr ? find_section(&ehdr, shdr, file) : NULL;
-	if (found) {
-		*size = found->sh_size;
-		data = read_at(file, found->sh_offset, *size);
+	if (elf && elf_section(elf, ".sframe", &sec))
+		data = malloc(sec.size);
+	if (data) {
+		*size = sec.size;
+		memcpy(data, sec.data->d_buf, sec.size);
 	}
-	free(shdr);
-	fclose(file);
+	elf_end(elf);
 
 	return data;
 }

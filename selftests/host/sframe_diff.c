@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compares the SFrame decoder of the kernel with libsframe, at both sides of
- * each boundary between rules of the given ELF files and at random addresses.
+ * Compares the SFrame decoder of the kernel with libsframe and with DWARF CFI,
+ * at both sides of each boundary between rules of the given ELF files and at
+ * random addresses.
  *
- * Both are given the section in the same block of memory; addresses here are
+ * Both decoders are given the section in the same block of memory; addresses here are
  * relative to its start.
  */
 #include <errno.h>
@@ -11,12 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/uaccess.h>
 
 #include "section.h"
 #include "sframe.h"
 #include "sframe_lib.h"
+#include "symbols.h"
+#include "third.h"
 
 #define RANDOM_TRIES	100000
 #define MAX_SHOWN	20
@@ -26,17 +30,12 @@ struct user_arena user_arena;
 struct object {
 	const char *path;
 	struct lib_section *lib;
+	struct third *third;
 	struct sframe_section sec;
 	u64 tried;
 	u64 covered;
 	u64 wrong;
 };
-
-static bool same_loc(const struct unwind_loc *a, const struct unwind_loc *b)
-{
-	return a->kind == b->kind && (a->kind == UNWIND_LOC_SAME ||
-	       (a->base == b->base && a->off == b->off));
-}
 
 static bool same_rule(const struct unwind_rule *a, const struct unwind_rule *b)
 {
@@ -44,22 +43,6 @@ static bool same_rule(const struct unwind_rule *a, const struct unwind_rule *b)
 	       a->flags == b->flags &&
 	       (a->flags || (same_loc(&a->cfa, &b->cfa) &&
 			     same_loc(&a->ra, &b->ra) && same_loc(&a->fp, &b->fp)));
-}
-
-static void show(const char *who, int ret, const struct unwind_rule *rule)
-{
-	const struct unwind_loc *loc[] = { &rule->cfa, &rule->ra, &rule->fp };
-	unsigned int i;
-
-	printf("#   %s: %d", who, ret);
-	if (!ret) {
-		printf(" [%#lx, +%#x) flags %u", rule->start, rule->size,
-		       rule->flags);
-		for (i = 0; i < 3; i++)
-			printf(" %u:%u%+d", loc[i]->kind, loc[i]->base,
-			       loc[i]->off);
-	}
-	printf("\n");
 }
 
 static void compare(struct object *obj, s64 pc)
@@ -73,12 +56,13 @@ static void compare(struct object *obj, s64 pc)
 
 	obj->tried++;
 	obj->covered += !ret;
+	third_compare(obj->third, pc, ret, &ours);
 	if (ret == lib_ret && (ret || same_rule(&ours, &theirs)))
 		return;
 	if (obj->wrong++ < MAX_SHOWN) {
 		printf("# %s: section %+lld\n", obj->path, (long long)pc);
-		show("kernel", ret, &ours);
-		show("libsframe", lib_ret, &theirs);
+		show_rule("kernel", ret, &ours);
+		show_rule("libsframe", lib_ret, &theirs);
 	}
 }
 
@@ -118,10 +102,13 @@ static void compare_all(struct object *obj, u32 nr)
 	s64 low = lib_fde(obj->lib, 0).start;
 	s64 high = lib_fde(obj->lib, nr - 1).start +
 		       lib_fde(obj->lib, nr - 1).size;
+	s64 pc;
 	u32 i;
 
 	for (i = 0; i < nr; i++)
 		compare_fde(obj, i);
+	while (third_next(obj->third, &pc))
+		compare(obj, pc);
 	for (i = 0; i < RANDOM_TRIES; i++)
 		compare(obj, low + (s64)(next_random() % (high - low)));
 	compare(obj, INT64_MIN / 2);
@@ -135,6 +122,7 @@ static bool check_file(const char *path)
 	char *data = section_read(path, &size);
 	u32 nr = 0;
 	int ret;
+	bool ok;
 
 	if (!data) {
 		printf("# %s: no SFrame section\n", path);
@@ -153,29 +141,55 @@ static bool check_file(const char *path)
 		       ret, obj.sec.num_fdes, obj.lib ? "opens it" : "fails", nr);
 		return false;
 	}
+	obj.third = third_open(path);
+	if (!obj.third) {
+		printf("# %s: no CFI that can be read\n", path);
+		return false;
+	}
 	compare_all(&obj, nr);
+	ok = !obj.wrong && obj.covered && third_agrees(obj.third);
 	printf("# %s: %u FDEs, %llu addresses, %llu with a rule, %llu differ\n",
 	       path, nr, (unsigned long long)obj.tried,
 	       (unsigned long long)obj.covered, (unsigned long long)obj.wrong);
+	third_close(obj.third);
 	lib_close(obj.lib);
 	free(data);
 
-	return !obj.wrong && obj.covered;
+	return ok;
 }
 
+static bool check_numbered(const char *path, int number)
+{
+	const char *name = strrchr(path, '/');
+	bool ok = check_file(path);
+
+	printf("%sok %d - decoder, libsframe and DWARF agree on %s\n",
+	       ok ? "" : "not ", number, name ? name + 1 : path);
+
+	return ok;
+}
+
+/*
+ * -a		pass over files that are not linked or have no SFrame
+ * -p ARCHIVE	functions of its members have no SFrame if those have none
+ */
 int main(int argc, char **argv)
 {
-	int i, failed = 0;
+	int opt, nr = 0, failed = 0;
+	bool any = false;
 
-	printf("TAP version 13\n1..%d\n", argc - 1);
-	for (i = 1; i < argc; i++) {
-		bool ok = check_file(argv[i]);
-
-		failed += !ok;
-		printf("%sok %d - decoder and libsframe agree on %s\n",
-		       ok ? "" : "not ", i, strrchr(argv[i], '/') ?
-		       strrchr(argv[i], '/') + 1 : argv[i]);
+	printf("TAP version 13\n");
+	while ((opt = getopt(argc, argv, "ap:")) != -1) {
+		any |= opt == 'a';
+		if (opt == '?' || (opt == 'p' && !plain_add(optarg)))
+			return 2;
 	}
+	for (; optind < argc; optind++) {
+		if (!any || section_is_linked(argv[optind]))
+			failed += !check_numbered(argv[optind], ++nr);
+	}
+	third_print_totals();
+	printf("1..%d\n", nr);
 
-	return failed || argc < 2;
+	return failed || !nr;
 }

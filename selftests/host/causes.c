@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Why SFrame and DWARF can disagree, each found by a test of the cause. */
+#include <errno.h>
+#include <string.h>
+
+#include "section.h"
+#include "symbols.h"
+#include "third.h"
+
+#define AMD64_SP	7
+
+static bool left_out(const struct point *point)
+{
+	return point->ours == -ENOENT && !point->theirs;
+}
+
+/* Its instructions are one jump each, so that nothing is ever pushed. */
+static bool is_plt_got(const struct point *point)
+{
+	const struct unwind_rule *ours = point->rule, *row = &point->row.rule;
+	static const unsigned char jump[] = { 0xff, 0x25 };
+	const struct unwind_loc right = { UNWIND_LOC_VAL, AMD64_SP, 8 };
+	const struct unwind_loc wrong = { UNWIND_LOC_VAL, AMD64_SP, 16 };
+	struct elf_section got;
+	u64 off;
+
+	if (point->ours || point->theirs ||
+	    !elf_section(point->elf, ".plt.got", &got) ||
+	    point->addr - got.addr >= got.size)
+		return false;
+	off = (point->addr - got.addr) & ~7ull;
+
+	return off + sizeof(jump) <= got.size &&
+	       !memcmp((char *)got.data->d_buf + off, jump, sizeof(jump)) &&
+	       same_loc(&ours->cfa, &wrong) && same_loc(&row->cfa, &right) &&
+	       same_loc(&ours->ra, &row->ra) && same_loc(&ours->fp, &row->fp);
+}
+
+static bool is_plain(const struct point *point)
+{
+	struct function func;
+
+	return left_out(point) &&
+	       function_find(point->elf, point->addr, &func) && plain_has(&func);
+}
+
+/*
+ * glibc writes the bytes of .eh_frame for its return from signals itself, where
+ * the assembler makes nothing of them, and has them start a byte early.
+ */
+static bool is_written_out(const struct point *point)
+{
+	/* mov $__NR_rt_sigreturn, %rax; syscall */
+	static const unsigned char code[] = {
+		0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05,
+	};
+	struct elf_section text;
+	u64 off;
+
+	if (!left_out(point) || !(point->row.rule.flags & UNWIND_RULE_SIGNAL) ||
+	    !elf_section(point->elf, ".text", &text))
+		return false;
+	off = point->fde->start + 1 - text.addr;
+
+	return off < text.size && text.size - off >= sizeof(code) &&
+	       !memcmp((char *)text.data->d_buf + off, code, sizeof(code)) &&
+	       point->fde->end == point->fde->start + 1 + sizeof(code);
+}
+
+static bool is_beyond(const struct point *point)
+{
+	return left_out(point) && point->fde->beyond;
+}
+
+static bool is_other_expression(const struct point *point)
+{
+	return left_out(point) && !point->fde->beyond &&
+	       point->fde->other_expression;
+}
+
+const struct cause causes[] = {
+	{ "the compiler", "libgcc has no SFrame", is_plain },
+	{ "glibc", "CFI of the return from signals, written out past the assembler", is_written_out },
+	{ "SFrame", "no words for a row of the function", is_beyond },
+	{ "gas", "left out for an expression of a register that is not tracked",
+	  is_other_expression },
+	{ "ld", ".plt.got as if a word had been pushed", is_plt_got },
+	{},
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the DWARF CFI of an ELF file says, in the kernel's types. */
+#ifndef HOST_CFI_H
+#define HOST_CFI_H
+
+#include <libelf.h>
+#include <linux/types.h>
+
+#include "rule.h"
+
+/**
+ * struct cfi_row - the rules for an address
+ * @rule: the rules, without start and size
+ * @beyond: what of it SFrame has no words for, or NULL
+ * @other_expression: the rule of a register that SFrame does not track is an
+ *	expression
+ * @start: first address with these rules
+ * @end: end of the range with these rules
+ */
+struct cfi_row {
+	struct unwind_rule rule;
+	const char *beyond;
+	bool other_expression;
+	u64 start;
+	u64 end;
+};
+
+/**
+ * struct cfi_fde - a range that is described
+ * @start: its first address
+ * @end: its end
+ * @beyond: as in the first of its rows that has such, or NULL
+ * @other_expression: as in any of its rows
+ */
+struct cfi_fde {
+	u64 start;
+	u64 end;
+	const char *beyond;
+	bool other_expression;
+};
+
+struct cfi;
+
+struct cfi *cfi_open(Elf *elf);
+void cfi_close(struct cfi *cfi);
+const struct cfi_fde *cfi_fdes(const struct cfi *cfi, size_t *nr);
+const struct cfi_fde *cfi_find_fde(const struct cfi *cfi, u64 addr);
+int cfi_find(struct cfi *cfi, u64 addr, struct cfi_row *row);
+
+#endif /* HOST_CFI_H */
