@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "compare.h"
 #include "section.h"
 #include "symbols.h"
 #include "third.h"
@@ -80,7 +81,8 @@ static bool is_other_expression(const struct point *point)
 
 const struct cause causes[] = {
 	{ "the compiler", "libgcc has no SFrame", is_plain },
-	{ "glibc", "CFI of the return from signals, written out past the assembler", is_written_out },
+	{ "glibc", "CFI of the return from signals, written out past the assembler",
+	  is_written_out },
 	{ "SFrame", "no words for a row of the function", is_beyond },
 	{ "gas", "left out for an expression of a register that is not tracked",
 	  is_other_expression },

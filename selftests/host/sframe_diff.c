@@ -16,6 +16,7 @@
 
 #include <linux/uaccess.h>
 
+#include "compare.h"
 #include "section.h"
 #include "sframe.h"
 #include "sframe_lib.h"
@@ -36,14 +37,6 @@ struct object {
 	u64 covered;
 	u64 wrong;
 };
-
-static bool same_rule(const struct unwind_rule *a, const struct unwind_rule *b)
-{
-	return a->start == b->start && a->size == b->size &&
-	       a->flags == b->flags &&
-	       (a->flags || (same_loc(&a->cfa, &b->cfa) &&
-			     same_loc(&a->ra, &b->ra) && same_loc(&a->fp, &b->fp)));
-}
 
 static void compare(struct object *obj, s64 pc)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
 #include "section.h"
 #include "third.h"
 
@@ -104,28 +105,6 @@ bool third_next(struct third *third, s64 *pc)
 	}
 
 	return true;
-}
-
-bool same_loc(const struct unwind_loc *a, const struct unwind_loc *b)
-{
-	return a->kind == b->kind && (a->kind == UNWIND_LOC_SAME ||
-	       (a->base == b->base && a->off == b->off));
-}
-
-void show_rule(const char *who, int ret, const struct unwind_rule *rule)
-{
-	const struct unwind_loc *loc[] = { &rule->cfa, &rule->ra, &rule->fp };
-	unsigned int i;
-
-	printf("#   %s: %d", who, ret);
-	if (!ret) {
-		printf(" [%#lx, +%#x) flags %u", rule->start, rule->size,
-		       rule->flags);
-		for (i = 0; i < 3; i++)
-			printf(" %u:%u%+d", loc[i]->kind, loc[i]->base,
-			       loc[i]->off);
-	}
-	printf("\n");
 }
 
 /* A signal frame has no rules in SFrame. */

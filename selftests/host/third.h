@@ -44,9 +44,6 @@ struct cause {
 /* Ends with one without @test. */
 extern const struct cause causes[];
 
-bool same_loc(const struct unwind_loc *a, const struct unwind_loc *b);
-void show_rule(const char *who, int ret, const struct unwind_rule *rule);
-
 struct third;
 
 struct third *third_open(const char *path);
