@@ -79,6 +79,21 @@ static bool is_other_expression(const struct point *point)
 	       point->fde->other_expression;
 }
 
+/* The return address is where it was in the row before. */
+static bool is_not_restored(const struct point *point)
+{
+	const struct unwind_rule *ours = point->rule, *row = &point->row.rule;
+	struct cfi_row first, before;
+
+	return !point->ours && !point->theirs && !ours->flags && !row->flags &&
+	       point->row.start > point->fde->start &&
+	       !cfi_find(point->cfi, point->fde->start, &first) &&
+	       !cfi_find(point->cfi, point->row.start - 1, &before) &&
+	       same_loc(&row->ra, &first.rule.ra) &&
+	       same_loc(&ours->ra, &before.rule.ra) &&
+	       same_loc(&ours->cfa, &row->cfa) && same_loc(&ours->fp, &row->fp);
+}
+
 const struct cause causes[] = {
 	{ "the compiler", "libgcc has no SFrame", is_plain },
 	{ "glibc", "CFI of the return from signals, written out past the assembler",
@@ -86,6 +101,7 @@ const struct cause causes[] = {
 	{ "SFrame", "no words for a row of the function", is_beyond },
 	{ "gas", "left out for an expression of a register that is not tracked",
 	  is_other_expression },
+	{ "gas", "return address not where .cfi_restore has it", is_not_restored },
 	{ "ld", ".plt.got as if a word had been pushed", is_plt_got },
 	{},
 };

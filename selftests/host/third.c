@@ -157,7 +157,8 @@ void third_compare(struct third *third, s64 pc, int ret,
 		   const struct unwind_rule *rule)
 {
 	struct point point = {
-		.elf = third->elf, .addr = third->section + pc,
+		.elf = third->elf, .cfi = third->cfi,
+		.addr = third->section + pc,
 		.ours = ret, .rule = rule,
 	};
 	size_t i;

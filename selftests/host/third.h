@@ -12,6 +12,7 @@
 /**
  * struct point - what is said of an address
  * @elf: the file
+ * @cfi: its CFI
  * @addr: the address
  * @ours: what sframe_find() returned
  * @rule: and the rule if that is 0
@@ -21,6 +22,7 @@
  */
 struct point {
 	Elf *elf;
+	struct cfi *cfi;
 	u64 addr;
 	int ours;
 	const struct unwind_rule *rule;
