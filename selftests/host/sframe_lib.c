@@ -216,6 +216,102 @@ int lib_find(struct lib_section *lib, s64 pc, struct unwind_rule *rule)
 	       flex_rule(lib, &row, rule) : default_rule(lib, &row, rule);
 }
 
+/* Whether the words of a row are those that its kind of FDE has. */
+static bool words_fit(struct lib_section *lib, const struct funcdesc *fd,
+		      const sframe_frame_row_entry *row)
+{
+	u32 nr = SFRAME_V3_FRE_DATAWORD_COUNT(row->fre_info), i = 0, what;
+	bool has_ra = sframe_decoder_get_fixed_ra_offset(lib->ctx);
+	u32 least = 1 + !has_ra;
+	u32 most = least + !sframe_decoder_get_fixed_fp_offset(lib->ctx);
+	int err = 0;
+
+	if (!nr)
+		return true;
+	if (SFRAME_V3_FDE_TYPE(fd->info2) != SFRAME_FDE_TYPE_FLEX)
+		return nr >= least && nr <= most;
+	for (what = 0; what < 3 && i < nr; what++) {
+		u32 ctl = sframe_get_fre_udata(row, i, &err);
+
+		/* A CFA needs a register, and no address near it is an RA. */
+		if (err || (ctl & 4) || (ctl & 1 && ctl >> 3 > 15) ||
+		    (!what && !(ctl & 1)) || (what == 1 && ctl && !(ctl & 3)))
+			return false;
+		has_ra |= what == 1 && ctl;
+		i += ctl ? 2 : 1;
+	}
+
+	return i == nr && has_ra;
+}
+
+/* From the start of the function on; one that libsframe refuses takes a byte. */
+static bool rows_ascend(struct lib_section *lib, u32 fde, u32 nr)
+{
+	sframe_frame_row_entry row;
+	s64 before = -1;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		if (sframe_decoder_get_fre(lib->ctx, fde, i, &row)) {
+			before++;
+			continue;
+		}
+		if (before < 0 ? row.fre_start_addr : row.fre_start_addr <= before)
+			return false;
+		before = row.fre_start_addr;
+	}
+
+	return true;
+}
+
+/* libsframe finds a function 4 GiB further on. */
+static bool is_found_far_away(struct lib_section *lib, s64 pc)
+{
+	u32 i;
+
+	for (i = 0; i < lib->nr; i++) {
+		s64 distance = pc - lib_fde(lib, i).start;
+
+		if (distance > UINT32_MAX && (u32)distance < lib_fde(lib, i).size)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Why the kernel may refuse what libsframe takes, by what libsframe has read, or
+ * NULL.  With @either the two may also find one row and another.
+ */
+const char *lib_doubt(struct lib_section *lib, s64 pc, bool *either)
+{
+	sframe_frame_row_entry row;
+	struct funcdesc fd;
+	u32 i, j;
+
+	*either = false;
+	if (!find_fde(lib, pc, &i))
+		return is_found_far_away(lib, pc) ?
+		       "libsframe: takes distances modulo 4 GiB" : NULL;
+	fd = get_funcdesc(lib, i);
+	if ((fd.info & 0x4f) > SFRAME_FRE_TYPE_ADDR4 ||
+	    fd.info2 > SFRAME_FDE_TYPE_FLEX)
+		return "an FDE of no known kind";
+	*either = !rows_ascend(lib, i, fd.nr_fres);
+	if (*either)
+		return "rows out of order";
+	for (j = 0; j < fd.nr_fres; j++) {
+		if (sframe_decoder_get_fre(lib->ctx, i, j, &row))
+			return "a row of no known kind";
+		if (SFRAME_V1_FRE_MANGLED_RA_P(row.fre_info))
+			return "a mangled return address";
+		if (!words_fit(lib, &fd, &row))
+			return "words that do not fit the row";
+	}
+
+	return NULL;
+}
+
 static void add_fde(struct lib_section *lib, sframe_encoder_ctx *out,
 		    u32 from, u32 to)
 {
