@@ -51,6 +51,9 @@ numbers=$(cd "$top" && sed -n \
 [ "$(wc -w <<< "$numbers")" -ge 5 ] && [ "$(sort -u <<< "$numbers" | wc -l)" = 1 ]
 result $? "all copies of the system call's number are the same: $(xargs <<< "$numbers")"
 
+"$top/scripts/check-demands.sh" "$top" | sed 's/^/# /'
+result "${PIPESTATUS[0]}" "each demand of docs/demands.md has its test"
+
 scripts=$(cd "$top" && files | while read -r file; do
 	head -c 20 "$file" | head -n 1 | grep -q -a -E '^#!/bin/(ba)?sh' && echo "$file"
 done)

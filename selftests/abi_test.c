@@ -263,6 +263,26 @@ static long int80(long nr, long a, long b, long c, long d)
 	return (int)nr;
 }
 
+TEST(zero_registers_nothing)
+{
+	struct code_elf_info info = {};
+	void *text = map_pages(1, PROT_READ | PROT_EXEC);
+
+	REQUIRE_CODECTL();
+	ASSERT_NE(NULL, text);
+	info.elf_start = addr_of(text);
+	info.elf_end = info.elf_start + PAGE;
+	EXPECT_EQ(-EINVAL, sys_codectl(0, NULL, 0, 0));
+	/* What CODE_REGISTER_ELF would take for an object without a table */
+	info.text_start = info.elf_start;
+	info.text_end = info.elf_end;
+	EXPECT_EQ(-E2BIG, sys_codectl(0, &info, sizeof(info), 0));
+	/* and what CODE_REGISTER_JIT would, as far as it goes. */
+	EXPECT_EQ(-ENOENT, sys_codectl(0, &info.text_start, 16, 0));
+	EXPECT_FALSE(text_is_registered(addr_of(text)));
+	EXPECT_EQ(0, sys_codectl(1, &info, sizeof(info), 0));
+}
+
 TEST(other_tables_do_not_have_it)
 {
 	REQUIRE_CODECTL();

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: check-demands.sh TOP
+#
+# Whether docs/demands.md has a row for each demand, whether each row names a
+# test or says why there is none, and whether all tests that it names exist.
+# Prints what is wrong.
+
+set -u -o pipefail
+
+cd "$1" || exit 1
+page=docs/demands.md
+nr_demands=34
+wrong=0
+
+complain()
+{
+	echo "$page: $*"
+	wrong=1
+}
+
+# The source of a program with tests.
+source_of()
+{
+	local file
+
+	case $1 in
+	libcodectl-*) file=libcodectl/tests/${1#libcodectl-}.c ;;
+	*_kunit) file=kernel/src/kernel/unwind/tests/$1.c ;;
+	*.sh) file=$(ls selftests/trace/"$1" jit-demo/tests/"$1" tools/tests/"$1" 2> /dev/null) ;;
+	check-dmesg-test) file=selftests/qemu/$1.sh ;;
+	*) file=selftests/$1.c ;;
+	esac
+	[ -e "$file" ] && echo "$file"
+}
+
+# A case, or a variant of a fixture: the first or second word in the brackets of
+# a macro at the start of a line.
+has_case()
+{
+	grep -q -E "^[[:space:]]*[A-Z][A-Z_0-9]*\(([a-z_0-9]+, *)?$2[,)]" "$1"
+}
+
+exists()
+{
+	local file dir target
+
+	case $1 in
+	"make -C "*)
+		read -r _ _ dir target <<< "$1"
+		grep -q "^$target:" "$dir/Makefile"
+		;;
+	"make "*) grep -q "^${1#make }:" Makefile.am ;;
+	tst-*) grep -q "^+++ b/.*/$1\.c$" glibc-patches/*.patch ;;
+	*:*) file=$(source_of "${1%:*}") && has_case "$file" "${1#*:}" ;;
+	*) source_of "$1" > /dev/null ;;
+	esac
+}
+
+rows()
+{
+	grep -E '^\|' "$page" | grep -v -E '^\| (#|system) |^\|-'
+}
+
+check_row()
+{
+	local shown name names
+
+	shown=$(awk -F'|' '{ print $(NF - 1) }' <<< "$1")
+	names=$(grep -o "\`[^\`]*\`" <<< "$shown" | tr -d "\`")
+	[ -n "$names" ] || [[ $shown == *"no test: "* ]] ||
+		complain "no test and no reason: ${1:0:60}"
+	[ -z "$names" ] || while read -r name; do
+		exists "$name" || complain "there is no $name"
+	done <<< "$names"
+}
+
+while read -r row; do
+	check_row "$row"
+done < <(rows)
+cmp -s <(rows | sed -n 's/^| \([0-9]*\) .*/\1/p') <(seq $nr_demands) ||
+	complain "the rows are not 1 to $nr_demands"
+exit $wrong

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How many system calls the C library spends on the objects that it loads, and
+ * on a kernel or under a filter that refuses them.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "codectl_test.h"
+#include "kselftest_harness.h"
+#include "unwind_plugin.h"
+
+#define PLUGIN "./unwind_plugin.so"
+
+/* What the plugin calls. */
+void plugin_event(enum plugin_event event)
+{
+}
+
+int lazy_target(int n)
+{
+	return n;
+}
+
+static int count_texts(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	unsigned int *nr = arg;
+
+	if (info->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
+		return 0;
+	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
+		*nr += info->dlpi_phdr[i].p_type == PT_LOAD &&
+		       (info->dlpi_phdr[i].p_flags & PF_X);
+	}
+	return 0;
+}
+
+/* The status is how many calls all that should take, or 0. */
+static int load(void)
+{
+	unsigned int before = 0, nr = 0;
+	void *plugin;
+
+	dl_iterate_phdr(count_texts, &before);
+	plugin = dlopen(PLUGIN, RTLD_NOW);
+	if (!plugin)
+		return 0;
+	dl_iterate_phdr(count_texts, &nr);
+	if (dlclose(plugin))
+		return 0;
+
+	return nr + (nr - before);
+}
+
+FIXTURE(calls)
+{
+	pid_t pid;
+	int listener;
+};
+
+FIXTURE_VARIANT(calls)
+{
+	int error;		/* what each call gets, or 0: what the kernel says */
+	const char *tunable;
+	int nr;			/* how many calls, or -1: one for each text */
+};
+
+FIXTURE_VARIANT_ADD(calls, taken) { .nr = -1 };
+FIXTURE_VARIANT_ADD(calls, unknown) { .error = -ENOSYS, .nr = 1 };
+FIXTURE_VARIANT_ADD(calls, forbidden) { .error = -EPERM, .nr = 1 };
+FIXTURE_VARIANT_ADD(calls, failing) { .error = -ENOMEM, .nr = -1 };
+FIXTURE_VARIANT_ADD(calls, unwanted) {
+	.tunable = "GLIBC_TUNABLES=glibc.rtld.codectl=0",
+};
+
+/* The descriptor at which this task's calls are told of. */
+static int listen_to_calls(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_codectl, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { ARRAY_SIZE(code), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+
+	return syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
+		       SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+}
+
+FIXTURE_SETUP(calls)
+{
+	const char *env[] = { variant->tunable, NULL };
+	int fds[2];
+
+	REQUIRE_CODECTL();
+	ASSERT_EQ(0, pipe(fds));
+	/* The descriptors are shared until the child executes the program. */
+	self->pid = syscall(__NR_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+	if (!self->pid) {
+		int listener = listen_to_calls();
+
+		if (write(fds[1], &listener, sizeof(int)) == sizeof(int))
+			execle("/proc/self/exe", "load_calls_test", "--load",
+			       NULL, env);
+		_exit(0);
+	}
+	ASSERT_LT(0, self->pid);
+	ASSERT_EQ(sizeof(int), read(fds[0], &self->listener, sizeof(int)));
+	ASSERT_LE(0, self->listener);
+}
+
+FIXTURE_TEARDOWN(calls)
+{
+}
+
+/* Whether there was a call; answers it. */
+static bool next_call(int listener, int error)
+{
+	struct seccomp_notif call = { 0 };
+	struct seccomp_notif_resp answer = { 0 };
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+
+	if (poll(&p, 1, -1) != 1 || !(p.revents & POLLIN) ||
+	    ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call))
+		return false;
+	answer.id = call.id;
+	answer.error = error;
+	answer.flags = error ? 0 : SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+
+	return !ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+TEST_F(calls, number)
+{
+	int least, most, nr = 0, status;
+
+	while (next_call(self->listener, variant->error))
+		nr++;
+	ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	most = variant->nr < 0 ? WEXITSTATUS(status) : variant->nr;
+	/* What was not registered need not be unregistered. */
+	least = variant->nr < 0 && variant->error ? most - 1 : most;
+	TH_LOG("%d calls", nr);
+	/* This program, ld.so, libc, the plugin twice. */
+	EXPECT_LE(5, WEXITSTATUS(status));
+	EXPECT_LE(least, nr);
+	EXPECT_GE(most, nr);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "--load"))
+		return load();
+	return test_harness_run(argc, argv);
+}
