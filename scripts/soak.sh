@@ -35,5 +35,8 @@ long fast libcodectl-name_tracer_test TEST_CYCLES=10000
 long debug load_test TEST_CYCLES=10000
 make -s --no-print-directory -C "$build" check-decoder-all || failed=$((failed + 1))
 make -s --no-print-directory -C "$build" fuzz || failed=$((failed + 1))
+echo "each step of the exported series"
+make -s --no-print-directory -C "$build" check-export STEPS=--build || failed=$((failed + 1))
+awk -f "$top/scripts/tap-summary.awk" "$build/results/export.tap"
 echo "$failed runs failed"
 [ $failed -eq 0 ]

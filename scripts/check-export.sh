@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: check-export.sh BUILDDIR [--build]
+#
+# Whether what export-series.sh has written applies to pristine trees with
+# "git am", gives the patched trees, and pleases checkpatch; whether quilt takes
+# both sets; and, with --build, whether each step of the kernel's series builds.
+# Prints TAP.  JOBS is how much runs at once.
+
+# Functions are run by name.
+# shellcheck disable=SC2317
+
+set -u -o pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+build=$1 mode=${2:-}
+# shellcheck source=tap.sh
+. "$top/scripts/tap.sh"
+
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+export GIT_AUTHOR_NAME=check GIT_AUTHOR_EMAIL=check@localhost
+export GIT_COMMITTER_NAME=check GIT_COMMITTER_EMAIL=check@localhost
+
+# Patches come before what they belong to in MAINTAINERS, and before the pages
+# that document them; ENOSYS is what the call returns where it is switched off.
+types_general=FILE_PATH_CHANGES,UNDOCUMENTED_SETUP,ENOSYS
+# The form of trace events, and of the lists of names that they print.
+types_trace=OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO
+# User space has types and attributes of its own, and kselftest_harness.h makes
+# definitions of macros.
+types_selftests=PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE,VOLATILE
+types_selftests+=,AVOID_EXTERNS,STATIC_CONST_CHAR_ARRAY,NEW_TYPEDEFS,SPACING
+types_selftests+=,FUNCTION_ARGUMENTS,LINE_SPACING,MACRO_WITH_FLOW_CONTROL
+types_selftests+=,MACRO_ARG_REUSE
+
+patches_of()
+{
+	find "$build/export/$1" -name '[0-9]*.patch' ! -name '0000-*' | sort
+}
+
+changed_by()
+{
+	patches_of "$1" | xargs sed -n 's,^diff --git a/.* b/\(.*\)$,\1,p' | sort -u
+}
+
+# pristine NAME - an unpatched tree that shares its files with the patched one,
+# with a repository of what the series changes
+pristine()
+{
+	local tree=$build/export/$1-tree
+
+	rm -rf "$tree"
+	cp -al "$build/$1" "$tree" || return
+	rm -rf "$tree/.git"
+	"$top/scripts/patch-tree.sh" --tree "$tree" --reverse || return
+	git -C "$tree" init -q && changed_by "$1" | while read -r file; do
+		[ ! -e "$tree/$file" ] || echo "$file"
+	done | git -C "$tree" add --force --pathspec-from-file=- &&
+		git -C "$tree" commit -q -m pristine && git -C "$tree" tag pristine
+}
+
+# What differs between the tree that "git am" made and the patched one
+differences()
+{
+	diff -r -q --no-dereference -x .git -x .codectl \
+		"$build/$1" "$build/export/$1-tree"
+}
+
+am()
+{
+	pristine "$1" && patches_of "$1" |
+		xargs git -C "$build/export/$1-tree" am -q && differences "$1"
+}
+
+checkpatch()
+{
+	local patch types
+
+	! patches_of linux | while read -r patch; do
+		types=$types_general
+		case $(basename "$patch") in
+		*-trace-events.patch | *-tracing-* | *-unwind-by-registered-tables.patch)
+			types+=,$types_trace
+			;;
+		*-selftests-*) types+=,$types_trace,$types_selftests ;;
+		esac
+		"$build/linux/scripts/checkpatch.pl" --strict --no-tree \
+			--root="$build/linux" --terse -q --show-types \
+			--ignore="$types" "$patch" || echo failed
+	done | grep -v '^total: 0 errors, 0 warnings, 0 checks'
+}
+
+# push TREE PATCHES - by quilt, on the files that the patches change
+push()
+{
+	local dir=$build/export/quilt
+
+	rm -rf "$dir"
+	cp -a "$build/$1/.codectl/orig" "$dir" &&
+		(cd "$dir" && QUILT_PATCHES=$2 quilt --quiltrc=- push -a -q --fuzz=0) &&
+		rm -rf "$dir"
+}
+
+# What is compiled of each step: our objects and what includes what it changes
+targets=(kernel/unwind/ mm/ kernel/fork.o fs/ kernel/trace/ arch/x86/ init/)
+
+# compile NAME CONFIG TARGET...
+compile()
+{
+	local obj=$build/export/obj-$1
+	shift
+
+	CONFIG_MAY_LACK=yes "$top/scripts/build-kernel.sh" "$build/export/linux-tree" \
+		"$obj" "$build/tools/bin" "${JOBS:-$(nproc)}" \
+		"$top/kernel/config/guest.config" "$1" -- "${@:2}"
+}
+
+has_option()
+{
+	grep -q '^config CODECTL$' "$build/export/linux-tree/init/Kconfig"
+}
+
+# With the option from the step on that brings it, and without.
+build_steps()
+{
+	local tree=$build/export/linux-tree with=$build/export/with.config patch
+	local without=$build/export/without.config
+
+	printf 'CONFIG_KUNIT=y\nCONFIG_CODECTL=y\nCONFIG_CODECTL_KUNIT_TEST=y\n' > "$with"
+	echo '# CONFIG_CODECTL is not set' > "$without"
+	git -C "$tree" reset -q --hard pristine
+	while read -r patch; do
+		git -C "$tree" am -q "$patch"
+		run "$(basename "$patch" .patch) builds" compile with "$with" "${targets[@]}"
+		! has_option || run "$(basename "$patch" .patch) builds without codectl" \
+			compile without "$without" "${targets[@]}"
+	done < <(patches_of linux)
+	run "all of it builds" compile with "$with" bzImage
+	grep -q -x CONFIG_CODECTL=y "$build/export/obj-with/.config"
+	result $? "with codectl"
+	run "all of it builds without codectl" compile without "$without" bzImage
+	! grep -q '^CONFIG_CODECTL' "$build/export/obj-without/.config"
+	result $? "and without"
+}
+
+command -v quilt > /dev/null ||
+	{ echo "Bail out! quilt is missing: apt-get install quilt"; exit 1; }
+run "git am of the kernel's series gives the patched tree" am linux
+run "git am of glibc's series gives the patched tree" am glibc
+run "checkpatch has nothing to say" checkpatch
+run "quilt takes the kernel's patches without fuzz" push linux "$top/kernel/patches"
+run "quilt takes glibc's patches without fuzz" push glibc "$top/glibc-patches"
+[ "$mode" != --build ] || build_steps
+rm -rf "$build/export/glibc-tree"
+finish

@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: export-series.sh BUILDDIR [NAME <ADDRESS>]
+#
+# Writes both series as patches to mail, with a cover letter, into
+# BUILDDIR/export/linux and BUILDDIR/export/glibc. They are signed off by who is
+# given, or by the user.name and user.email of git.
+
+set -eu -o pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+build=$1 signer=${2:-}
+
+die()
+{
+	echo "export: $*" >&2
+	exit 1
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+find_signer()
+{
+	if [ -z "$signer" ]; then
+		signer="$(git -C "$top" config user.name || true) <$(git -C "$top" config user.email || true)>"
+	fi
+	[[ $signer =~ ^(.+)\ \<(.+@.+)\>$ ]] ||
+		die "who signs off? Set user.name and user.email of git, or give 'NAME <ADDRESS>'"
+	export GIT_AUTHOR_NAME=${BASH_REMATCH[1]} GIT_AUTHOR_EMAIL=${BASH_REMATCH[2]}
+	export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
+	# What is the same today and tomorrow gives the same patches.
+	GIT_AUTHOR_DATE=$(git -C "$top" log -1 --format=%aI 2> /dev/null || date -I)
+	export GIT_AUTHOR_DATE GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
+	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+}
+
+# begin TREE - a repository of the files of a patched tree that the series
+# changes, as they were
+begin()
+{
+	[ -d "$1/.codectl/orig" ] || die "$1 is not patched yet: run 'make linux glibc' first"
+	repo=$work/$(basename "$1")
+	mkdir "$repo"
+	cp -a "$1/.codectl/orig/." "$repo"
+	git -C "$repo" init -q
+	git -C "$repo" add -A
+	git -C "$repo" commit -q -m base
+	git -C "$repo" tag base
+}
+
+# Text as an item of a list, at most 72 columns wide.
+item()
+{
+	fold -s -w $((72 - ${#1})) | sed -e 's/ *$//' -e "1s/^/$1/" -e "2,\$s/^/${1//?/ }/"
+}
+
+# The rows of a section of docs/testing.md that have figures, as text.
+table()
+{
+	local promise seen
+
+	awk -F' *[|] *' -v section="## $1" '
+		/^## / { inside = $0 == section }
+		inside && /^\|/ && !/^\|-/ && $4 != "" && $4 != "seen" { print $2 "|" $4 }
+	' "$top/docs/testing.md" | tr -d '`' | while IFS='|' read -r promise seen; do
+		echo "$promise:" | item '- '
+		echo "$seen" | item '    '
+	done
+}
+
+cover_body()
+{
+	local line
+
+	sed '1,/^$/d' "$1" | while IFS= read -r line; do
+		case $line in
+		@table*) line=${line#@table } && table "${line%@}" ;;
+		*) echo "$line" ;;
+		esac
+	done
+}
+
+# finish NAME COVER [OPTION...]
+finish()
+{
+	local out=$build/export/$1 cover=$2 subject
+	shift 2
+
+	rm -rf "$out"
+	mkdir -p "$out"
+	git -C "$repo" -c diff.noprefix=false format-patch -q --no-renames \
+		--abbrev=12 --cover-letter --zero-commit --no-signature \
+		"$@" -o "$out" base
+	cover_body "$cover" > "$work/body"
+	[ "$(grep -c '^- ' "$work/body")" -ge 3 ] || die "docs/testing.md has no figures for $cover"
+	subject=$(sed -n 's/^Subject: //p' "$cover")
+	sed -i -e "s|\*\*\* SUBJECT HERE \*\*\*|$subject|" \
+		-e "/\*\*\* BLURB HERE \*\*\*/{r $work/body
+			d}" "$out/0000-cover-letter.patch"
+	echo "$(git -C "$repo" rev-list --count base..) patches and a cover letter in $out"
+}
+
+message_of()
+{
+	local patch=$1 name=$2
+
+	if [ -n "$patch" ]; then
+		sed '/^diff --git /,$d' "$top/kernel/patches/$patch"
+	else
+		cat "$top/kernel/export/messages/$name"
+	fi | sed -e '/^# SPDX/d' -e 's/^Subject: //' | fmt -w 72
+}
+
+# A file or directory of the kernel tree that is new.
+add_new()
+{
+	local dir
+
+	if [ "$1" = selftests ]; then
+		dir=$repo/tools/testing/selftests/codectl
+		(cd "$build/linux/tools/testing/selftests/codectl" && find . -type f |
+			grep -x -F -f <(new_files | sed -n 's,^tools/testing/selftests/codectl/,./,p') |
+			tar -c -T -) | { mkdir -p "$dir" && tar -x -C "$dir"; }
+	else
+		mkdir -p "$repo/$(dirname "$1")"
+		cp -R "$top/kernel/src/$1" "$repo/$1"
+	fi
+}
+
+new_files()
+{
+	cat "$build/linux/.codectl/created"
+}
+
+commit_topic()
+{
+	local name=$1 patch='' part
+	shift
+
+	for part; do
+		case $part in
+		*.patch)
+			patch=$part
+			git -C "$repo" apply --whitespace=error "$top/kernel/patches/$part"
+			;;
+		*) add_new "$part" ;;
+		esac
+	done
+	git -C "$repo" add -A
+	message_of "$patch" "$name" > "$work/message"
+	git -C "$repo" commit -q -s -F "$work/message"
+}
+
+# All of the patched tree, and nothing else.
+check_all_there()
+{
+	(cd "$repo" && git ls-files) | sort > "$work/exported"
+	{
+		new_files
+		git -C "$repo" ls-tree -r --name-only base
+	} | sort -u > "$work/wanted"
+	diff "$work/wanted" "$work/exported" > "$work/diff" ||
+		die "kernel/export/series does not have what kernel/ has: $(sed 1d "$work/diff" | head -n 5 | xargs)"
+	while read -r file; do
+		cmp -s "$repo/$file" "$build/linux/$file" || die "$file is not that of $build/linux"
+	done < "$work/wanted"
+}
+
+export_linux()
+{
+	local name parts
+
+	begin "$build/linux"
+	while IFS=: read -r name parts; do
+		# shellcheck disable=SC2086
+		commit_topic "$name" $parts
+	done < <(grep -v '^#' "$top/kernel/export/series")
+	check_all_there
+	finish linux "$top/kernel/export/cover"
+}
+
+export_glibc()
+{
+	begin "$build/glibc"
+	while read -r patch; do
+		git -C "$repo" am -q --whitespace=nowarn "$top/glibc-patches/$patch"
+		git -C "$repo" commit -q --amend --reset-author -s --no-edit
+	done < <(grep -v '^#' "$top/glibc-patches/series")
+	finish glibc "$top/glibc-patches/cover"
+}
+
+find_signer
+export_linux
+export_glibc
