@@ -5,7 +5,7 @@
 #
 # Fetches Debian source packages through an apt state of its own, from the
 # mirror this machine uses, verified with Debian's keyring. Each NAME (linux,
-# glibc, binutils, lua, sqlite) leaves sources/NAME.* and, last of all,
+# glibc, binutils, lua, sqlite, sparse) leaves sources/NAME.* and, last of all,
 # sources/NAME.found, which says what was found and where.
 
 set -eu -o pipefail
@@ -42,6 +42,7 @@ describe()
 		;;
 	lua) package=lua5.4 wanted='5\.4\..*' say=5.4.y suites=trixie ;;
 	sqlite) package=sqlite3 wanted='3\..*' say=3.y suites=trixie ;;
+	sparse) package=sparse wanted='0\.6\.[5-9].*' say="0.6.5 or newer" ;;
 	*) die "no such source: $1" ;;
 	esac
 }
@@ -107,7 +108,7 @@ candidate()
 	local suite=$1 kind=Packages
 
 	case $name in
-	lua | sqlite) kind=Sources ;;
+	lua | sqlite | sparse) kind=Sources ;;
 	esac
 	private "$suite" apt-cache madison "$package" 2>/dev/null |
 		awk -F' *[|] *' -v kind="$kind" '$3 ~ kind "$" { print $2 }' |
@@ -188,7 +189,7 @@ fetch()
 		version=$(candidate "$suite")
 		[ -n "$version" ] || continue
 		case $name in
-		lua | sqlite) download_source ;;
+		lua | sqlite | sparse) download_source ;;
 		*) download_binary ;;
 		esac
 		return

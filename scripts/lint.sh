@@ -4,7 +4,9 @@
 # usage: lint.sh TOP BUILDDIR
 #
 # Runs the checkers of style over the tree; those of the kernel come from the
-# patched tree in BUILDDIR.
+# patched tree in BUILDDIR. Those that need what is built are in lint-build.sh,
+# quilt and git am in check-export.sh; the exported names, the ABI and the header
+# of libcodectl (as C and C++) in its own tests.
 
 set -u
 
@@ -51,6 +53,17 @@ check_page()
 	! mandoc -T lint -W warning "$@" | grep -v 'sections out of conventional order'
 }
 
+# Fo and Nd are macros of the manual pages, filp is the kernel's, and cheduling
+# what is left of a pattern.
+# shellcheck disable=SC2317
+check_spelling()
+{
+	git ls-files | grep -v -E '^LICENSES/|\.abi$' |
+		xargs codespell -q 3 -L fo,nd,filp,cheduling
+}
+
+command -v codespell > /dev/null ||
+	{ echo "lint: codespell is missing: apt-get install codespell" >&2; exit 1; }
 [ -d "$build/linux" ] || { echo "lint: no kernel tree yet: run 'make linux'" >&2; exit 1; }
 cd "$top" || exit 1
 linux=$build/linux
@@ -75,5 +88,6 @@ run "checkpatch, selftests" check_patch "$user_types,$harness_types" -f "${test_
 run "checkpatch, library, jit-demo and tools" check_patch "$user_types" -f "${user_c[@]}"
 run "checkpatch, stand-ins" check_patch "$user_types,$shim_types" -f "${shim_c[@]}"
 run kernel-doc "$linux/tools/docs/kernel-doc" -none -Wall "${kernel_c[@]}"
+run codespell check_spelling
 [ ${#pages[@]} -eq 0 ] || run mandoc check_page "${pages[@]}"
 exit $failed

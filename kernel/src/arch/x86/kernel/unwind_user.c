@@ -135,7 +135,7 @@ unsigned int arch_unwind_user_vdso_build_id(u8 *build_id)
  */
 static bool is_sa_restorer(unsigned long ip)
 {
-	struct k_sigaction *ka = current->sighand->action;
+	struct k_sigaction *ka = rcu_dereference_raw(current->sighand)->action;
 	unsigned int i;
 
 	for (i = 0; i < _NSIG; i++) {

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: lint-build.sh TOP BUILDDIR JOBS
+#
+# The checkers that need what is built, or build something themselves: sparse
+# and W=1 on our objects of the kernel, the headers for user space one by one,
+# holes in their structures, and glibc's own checks of the patched library.
+
+# Functions are run by name.
+# shellcheck disable=SC2317
+
+set -u -o pipefail
+
+top=$1 build=$2 jobs=$3
+failed=0
+tools=$build/tools/bin
+obj=$build/obj/linux-lint
+sparse=$build/sources/sparse/sparse
+
+run()
+{
+	echo "lint: $1"
+	shift
+	"$@" || failed=1
+}
+
+kernel()
+{
+	"$top/scripts/build-kernel.sh" "$build/linux" "$obj" "$tools" "$jobs" \
+		"$top/kernel/config/guest.config" "$top/kernel/config/lint.config" -- "$@"
+}
+
+our_sources()
+{
+	(cd "$top/kernel/src" && find . -name '*.c' | sed 's,^\./,,')
+	echo kernel/unwind/user.c kernel/unwind/deferred.c | xargs -n 1
+}
+
+# Debian 12's is too old for this kernel.
+build_sparse()
+{
+	[ -x "$sparse" ] && return
+	"$top/scripts/fetch-sources.sh" "$build" sparse &&
+		make -s -C "$build/sources/sparse" -j"$jobs" CC=gcc sparse > /dev/null
+}
+
+# Lock contexts are what sparse does not understand of guards.
+check_objects()
+{
+	local log=$build/logs/lint-objects.log objects
+
+	mapfile -t objects < <(our_sources | sed 's/c$/o/')
+	{ build_sparse && kernel prepare; } > "$log" 2>&1 || { tail -n 5 "$log"; return 1; }
+	(cd "$obj" && rm -f "${objects[@]}")
+	kernel W=1 C=1 CHECK="$sparse" CF=-Wno-context "${objects[@]}" > "$log" 2>&1 ||
+		{ tail -n 20 "$log"; return 1; }
+	! grep -E 'warning|error' "$log"
+}
+
+# Each header alone, by the kernel's own test.
+check_headers()
+{
+	local log=$build/logs/lint-headers.log
+
+	rm -f "$obj/usr/include/linux/codectl.hdrtest"
+	kernel headers usr/include/ > "$log" 2>&1 || { tail -n 20 "$log"; return 1; }
+	[ -e "$obj/usr/include/linux/codectl.hdrtest" ] ||
+		{ echo "codectl.h was not tested"; return 1; }
+}
+
+check_holes()
+{
+	local dir header=include/uapi/linux/codectl.h
+
+	dir=$(mktemp -d)
+	{
+		echo '#include <linux/codectl.h>'
+		sed -n 's/^struct \([a-z_]*\) {$/struct \1 \1;/p' "$top/kernel/src/$header"
+	} > "$dir/structs.c"
+	gcc -g -c -I "$top/kernel/src/include/uapi" -o "$dir/structs.o" "$dir/structs.c" &&
+		pahole "$dir/structs.o" > "$dir/layout" &&
+		[ "$(grep -c '^struct' "$dir/layout")" = "$(grep -c '^struct .* {$' \
+			"$top/kernel/src/$header")" ] &&
+		! grep -i -E 'hole|padding' "$dir/layout"
+	set -- $?
+	rm -rf "$dir"
+	return "$1"
+}
+
+# A test of glibc's, by its result.
+check_glibc()
+{
+	local dir=$build/glibc/$1 test=$build/obj/glibc/$1$2
+
+	make -s -C "$dir" objdir="$build/obj/glibc" ..="${1:+../}" ${1:+subdir="${1%/}"} \
+		"$test.out" > "$build/logs/lint-glibc.log" 2>&1 &&
+		grep -q '^PASS' "$test.test-result" && return
+	cat "$test.out" "$build/logs/lint-glibc.log" | tail -n 20
+	return 1
+}
+
+mkdir -p "$build/logs"
+command -v pahole > /dev/null ||
+	{ echo "lint: pahole is missing: apt-get install dwarves" >&2; exit 1; }
+run "sparse and W=1, our objects" check_objects
+run "headers for user space, each alone" check_headers
+run "pahole, structures for user space" check_holes
+run "glibc, lint-makefiles" "$build/glibc/scripts/lint-makefiles.sh" python3 "$build/glibc"
+run "glibc, calls through the PLT of its own" check_glibc elf/ check-localplt
+run "glibc, ABI of ld.so" check_glibc elf/ check-abi-ld
+run "glibc, ABI of libc.so" check_glibc '' check-abi-libc
+exit $failed
