@@ -13,7 +13,8 @@
 # facts:
 #	events N	of that name and those tasks
 #	joined N	of them, to stacks that are there whole
-#	missed N	others that come before a stack of their task
+#	missed N	others that come before a stack of their task, but not while execve
+#			loads its program: these have no cookie and come before the first
 #	deepest N	frames of the longest joined stack
 #	split N		stacks in several records
 #	stop N COUNT	joined stacks, by what they stop for
@@ -60,6 +61,8 @@ function on_stack(	cookie, n, i, frames, first, id, list)
 	have[cookie] += int(n / 2)
 	stop[cookie] = value("stop") + 0
 	parts[cookie]++
+	if (!(tid in first_stack))
+		first_stack[tid] = NR
 	last_stack[tid] = NR
 	bytes += record(8 + 8 + 16 + 8 * n)
 	if (!first)
@@ -133,7 +136,8 @@ END {
 	for (i = 1; i <= events; i++) {
 		cookie = cookie_of[i]
 		if (cookie == "" || !(cookie in nr) || have[cookie] != nr[cookie]) {
-			missed += line[i] < last_stack[task[i]]
+			missed += line[i] < last_stack[task[i]] &&
+				(cookie != "" || line[i] > first_stack[task[i]])
 			continue
 		}
 		joined++
