@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+#
+# usage: gawk -v out=DIR -f bench-report.awk BOUNDS RESULTS.TSV
+#
+# Prints a table for each group of figures, and what of the bounds holds; writes
+# DIR/results.json and DIR/plots/GROUP.dat. Fails if a bound does not hold.
+
+function number(value)
+{
+	return value == int(value) || value >= 1000 ? sprintf("%d", value + 0.5) :
+	       sprintf("%.3g", value)
+}
+
+function heading(group,    i)
+{
+	printf "\n## %s\n\n| |", group
+	for (i = 1; i <= nx; i++)
+		printf " %s |", xs[i] == 0 && nx == 1 ? "" : xs[i]
+	printf " unit |\n|---|"
+	for (i = 1; i <= nx; i++)
+		printf "--:|"
+	printf "---|\n"
+}
+
+# The values of x in the group, ascending.
+function sort_x(group,    x, list)
+{
+	for (x in group_x[group])
+		list[x] = x + 0
+	nx = asort(list, xs)
+}
+
+function table(group,    c, i, name)
+{
+	sort_x(group)
+	heading(group)
+	for (c = 1; c <= cases[group]; c++) {
+		name = case_name[group, c]
+		printf "| %s |", name
+		for (i = 1; i <= nx; i++)
+			printf " %s |", (group, name, xs[i]) in figure ?
+			       number(figure[group, name, xs[i]]) : ""
+		printf " %s |\n", unit[group, name]
+	}
+}
+
+# One block a case, for those that have several points.
+function plot(group,    c, i, name, file)
+{
+	file = out "/plots/" group ".dat"
+	for (c = 1; c <= cases[group]; c++) {
+		name = case_name[group, c]
+		if (points[group, name] < 2)
+			continue
+		printf "\"%s (%s)\"\n", name, unit[group, name] > file
+		for (i = 1; i <= nx; i++)
+			if ((group, name, xs[i]) in figure)
+				print xs[i], figure[group, name, xs[i]] > file
+		printf "\n\n" > file
+	}
+}
+
+function compare(b,    a, other)
+{
+	split(bound_of[b], a, "/")
+	split(bound_with[b], other, "/")
+	if (!((a[1], a[2], a[3]) in figure))
+		return "none"
+	a[0] = figure[a[1], a[2], a[3]]
+	if (bound_how[b] == "most")
+		return a[0]
+	if (!((other[1], other[2], other[3]) in figure))
+		return "none"
+	other[0] = figure[other[1], other[2], other[3]]
+	return bound_how[b] == "ratio" ? a[0] / other[0] : (a[0] / other[0] - 1) * 100
+}
+
+function judge(    b, is, met, says)
+{
+	printf "\n## Bounds\n\n| | figure | with | is | limit | |\n|---|---|---|--:|--:|---|\n"
+	for (b = 1; b <= bounds; b++) {
+		is = compare(b)
+		met = is != "none" && is <= bound_limit[b]
+		says = is == "none" ? "NOT MEASURED" : met ? "met" : "MISSED"
+		printf "| %s | %s | %s | %s | %s %s | %s |\n", bound_name[b], bound_of[b],
+		       bound_how[b] == "most" ? "" : bound_with[b],
+		       is == "none" ? "" : sprintf("%.4g", is), bound_limit[b],
+		       bound_how[b] == "percent" ? "%" : bound_how[b] == "ratio" ? "x" : "",
+		       says
+		json_bounds = json_bounds (b > 1 ? ",\n" : "") \
+			sprintf("  {\"name\": \"%s\", \"is\": %s, \"limit\": %s, \"met\": %s}",
+				bound_name[b], is == "none" ? "null" : is, bound_limit[b],
+				met ? "true" : "false")
+		held += met
+		if (!met)
+			missed = missed " " bound_name[b]
+	}
+	printf "\n%d of %d bounds hold%s\n", held, bounds, missed == "" ? "" : "; not" missed
+}
+
+BEGIN { FS = "\t+" }
+/^#/ { next }
+FILENAME == ARGV[1] {
+	bounds++
+	bound_name[bounds] = $1
+	bound_of[bounds] = $2
+	bound_how[bounds] = $3
+	bound_with[bounds] = $4
+	bound_limit[bounds] = $5
+	next
+}
+{
+	if (!($2 in cases))
+		group_name[++groups] = $2
+	if (!(($2, $3) in unit)) {
+		case_name[$2, ++cases[$2]] = $3
+		unit[$2, $3] = $6
+	}
+	group_x[$2][$4]
+	points[$2, $3]++
+	figure[$2, $3, $4] = $5
+	json = json (json == "" ? "" : ",\n") \
+		sprintf("  {\"run\": \"%s\", \"group\": \"%s\", \"case\": \"%s\", \"x\": %s, " \
+			"\"value\": %s, \"unit\": \"%s\"}", $1, $2, $3, $4, $5, $6)
+}
+END {
+	for (g = 1; g <= groups; g++) {
+		table(group_name[g])
+		plot(group_name[g])
+	}
+	judge()
+	printf "{\"figures\": [\n%s\n],\n\"bounds\": [\n%s\n]}\n", json, json_bounds > \
+	       (out "/results.json")
+	exit held != bounds
+}

@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: bench.sh BUILDDIR [--images DIR] [--out DIR] [--docs] [NAME...]
+#
+# Runs what selftests/bench/runs says, or those runs of it that are named, and
+# writes the figures to BUILDDIR/bench: results.tsv, results.json, report.md and
+# plots; with --docs the tables of docs/performance.md as well. Fails if a bound
+# of selftests/bench/bounds is not held.
+
+set -u
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+bench=$top/selftests/bench
+
+die()
+{
+	echo "bench: $*" >&2
+	exit 2
+}
+
+[ $# -ge 1 ] || die "usage: bench.sh BUILDDIR [--images DIR] [--out DIR] [--docs] [NAME...]"
+build=$(cd "$1" && pwd) || exit 2
+shift
+images=$build/guest out=$build/bench docs=no names=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--images) images=$2; shift ;;
+	--out) out=$2; shift ;;
+	--docs) docs=yes ;;
+	--*) die "no such option: $1" ;;
+	*) names+=("$1") ;;
+	esac
+	shift
+done
+programs=$build/obj/bench
+mkdir -p "$out/logs" || exit 2
+# What is mapped where decides how many pages of a table fault.
+guest=("$top/selftests/qemu/guest.sh" --append norandmaps --add "$programs:/bench")
+
+# The same guest with the kernel of the unpatched source.
+stock_images()
+{
+	local stock=$out/stock
+
+	mkdir -p "$stock"
+	ln -sf "$images/root.squashfs" "$images/tsc-khz" "$stock"
+	ln -sf "$build/guest/bzImage-stock" "$stock/bzImage-fast"
+	echo "$stock"
+}
+
+# run WHERE COMMAND
+run()
+{
+	case $1 in
+	icount) "${guest[@]}" --images "$images" --icount -- sh -c "cd /bench && $2" ;;
+	guest) "${guest[@]}" --images "$images" -- sh -c "cd /bench && $2" ;;
+	stock) "${guest[@]}" --images "$(stock_images)" --icount -- sh -c "cd /bench && $2" ;;
+	native) (cd "$programs" && BUILD=$build bash -c "$2") ;;
+	*) die "run where? $1" ;;
+	esac
+}
+
+wanted()
+{
+	local name
+
+	[ ${#names[@]} -gt 0 ] || return 0
+	for name in "${names[@]}"; do
+		# shellcheck disable=SC2053
+		[[ $1 != $name ]] || return 0
+	done
+	return 1
+}
+
+# All figures of a run are replaced, or none.
+run_one()
+{
+	local name=$1 log=$out/logs/$1.log
+
+	printf '%-16s ' "$name"
+	if ! run "$2" "$3" > "$log" 2>&1 < /dev/null || ! grep -q '^RESULT' "$log"; then
+		echo FAILED
+		tail -n 12 "$log" | sed 's/^/  | /'
+		failed+=("$name")
+		rm -f "$out/logs/$name.tsv"
+		return
+	fi
+	sed -n "s/^RESULT\t/$name\t/p" "$log" > "$out/logs/$name.tsv"
+	echo "$(wc -l < "$out/logs/$name.tsv") figures"
+}
+
+# The figures of all runs, of earlier ones too, in the order of the list.
+gather()
+{
+	local name where command
+
+	while read -r name where command; do
+		[ -e "$out/logs/$name.tsv" ] || continue
+		cat "$out/logs/$name.tsv"
+	done < <(grep -v '^#' "$bench/runs") > "$out/results.tsv"
+}
+
+plot()
+{
+	local data name
+
+	command -v gnuplot > /dev/null || return 0
+	for data in "$out"/plots/*.dat; do
+		[ -e "$data" ] || continue
+		name=$(basename "$data" .dat)
+		gnuplot -e "data='$data'; out='${data%.dat}.svg'; name='$name'" \
+			"$top/scripts/bench.gnuplot" || failed+=("plot of $name")
+	done
+}
+
+fill_docs()
+{
+	local page=$top/docs/performance.md
+
+	awk -f "$top/scripts/bench-docs.awk" "$out/report.md" "$page" > "$out/page.md" &&
+		cp "$out/page.md" "$page"
+}
+
+failed=()
+while read -r name where command; do
+	wanted "$name" || continue
+	run_one "$name" "$where" "$command"
+done < <(grep -v '^#' "$bench/runs")
+gather
+rm -rf "$out/plots"
+mkdir -p "$out/plots"
+gawk -v out="$out" -f "$top/scripts/bench-report.awk" "$bench/bounds" "$out/results.tsv" \
+	> "$out/report.md"
+missed=$?
+plot
+[ $docs = no ] || fill_docs
+cat "$out/report.md"
+[ ${#failed[@]} -eq 0 ] || echo "failed: ${failed[*]}"
+[ $missed -eq 0 ] && [ ${#failed[@]} -eq 0 ]

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A deep stack of distinct functions, whose last one takes a stack. */
+#ifndef CODECTL_CHAIN_H
+#define CODECTL_CHAIN_H
+
+/* Of so many functions those that are called lie among others. */
+#define CHAIN_FUNCTIONS	1024
+#define CHAIN_STEP	5
+/* The innermost frame and the outermost one, for everybody. */
+#define CHAIN_ENDS	2
+
+/* Calls @depth functions, and a last one that takes the stack. */
+void chain_call(void *depth);
+
+/*
+ * Calls a function as the outermost frame; position-independent, and so is a
+ * last function that has a frame pointer.
+ */
+void chain_base(void (*function)(void *), void *arg);
+extern const unsigned char chain_base_code[], chain_base_end[];
+extern const unsigned char chain_last_code[], chain_last_end[];
+
+#endif /* CODECTL_CHAIN_H */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The stack of chain.h, of compiled code. */
+#ifndef CODECTL_JIT_CHAIN_H
+#define CODECTL_JIT_CHAIN_H
+
+#include "../jit_code.h"
+#include "chain.h"
+
+struct jit_chain {
+	struct jit_region r;
+	const struct jit_shape *shape[CHAIN_FUNCTIONS];
+	uint8_t *link[CHAIN_FUNCTIONS];
+	uint8_t *last;
+	uint8_t *base;
+};
+
+/* Functions of all shapes with rows; or, @fp_only, each with a frame pointer. */
+void jit_chain_make(struct jit_chain *c, bool fp_only);
+/* Lets it call so many functions between the first and the last one. */
+void jit_chain_set(struct jit_chain *c, unsigned int depth);
+void jit_chain_call(void *chain);
+
+#endif /* CODECTL_JIT_CHAIN_H */

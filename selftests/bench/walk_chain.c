@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What it costs to walk a stack of 8, 64 and 256 frames: by frame pointer, by
+ * SFrame, by rows of compiled code, and by its default rule.
+ *
+ *	walk_chain fp		of a program that has frame pointers
+ *	walk_chain tables	of one that has none
+ */
+#include <link.h>
+#include <sys/resource.h>
+
+#include "bench.h"
+#include "jit_chain.h"
+#include "walks.h"
+
+#ifndef PT_GNU_SFRAME
+#define PT_GNU_SFRAME 0x6474e554
+#endif
+
+static const unsigned int depths[] = { 8, 64, 256 };
+#define DEPTHS ARRAY_SIZE(depths)
+
+/* A stack, and what each frame adds to it. */
+static void walk_result(const char *name, unsigned int depth, double cost)
+{
+	static double cost_of_first;
+
+	result("walk", name, depth, cost, "insns");
+	if (depth == depths[0])
+		cost_of_first = cost;
+	if (depth == depths[DEPTHS - 1])
+		result("frame", name, 0, (cost - cost_of_first) /
+		       (depth - depths[0]), "insns");
+}
+
+static void chain_walks(const char *name, enum walk_kind kind)
+{
+	for (size_t i = 0; i < DEPTHS; i++) {
+		void *calls = (void *)(long)(depths[i] - CHAIN_ENDS);
+
+		walk_result(name, depths[i],
+			    walk_cost(chain_call, calls, depths[i], kind,
+				      NULL));
+	}
+}
+
+static void jit_walks(struct jit_chain *c, const char *name,
+		      enum walk_kind kind)
+{
+	for (size_t i = 0; i < DEPTHS; i++) {
+		jit_chain_set(c, depths[i] - CHAIN_ENDS);
+		walk_result(name, depths[i],
+			    walk_cost(jit_chain_call, c, depths[i], kind, NULL));
+	}
+}
+
+static void by_rows(void)
+{
+	static struct jit_chain c;
+
+	jit_chain_make(&c, false);
+	if (register_jit(&c.r.info))
+		die("codectl");
+	jit_walks(&c, "jit-cold", WALK_COLD);
+	jit_walks(&c, "jit-warm", WALK_WARM);
+}
+
+/* The outermost frame is of another region. */
+static void by_default_rule(void)
+{
+	static struct jit_chain c;
+	size_t base_size = chain_base_end - chain_base_code;
+	struct code_jit_info info;
+
+	jit_chain_make(&c, true);
+	info = c.r.info;
+	info.text_end = addr_of(c.base);
+	info.unwind_head = 0;
+	info.jit_flags = CODE_JIT_DEFAULT_RULE;
+	info.cfa_off = 16;
+	info.ra_off = -8;
+	info.fp_off = -16;
+	info.info = CODE_FRE_FP_SAVED;
+	if (register_jit(&info) ||
+	    register_jit_text(addr_of(c.base), addr_of(c.base) + base_size))
+		die("codectl");
+	jit_walks(&c, "default-cold", WALK_COLD);
+	jit_walks(&c, "default-warm", WALK_WARM);
+}
+
+static int drop_sframe(struct dl_phdr_info *info, size_t size, void *data)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + p->p_vaddr;
+		uint64_t end = start + p->p_memsz;
+
+		if (p->p_type == PT_GNU_SFRAME &&
+		    madvise((void *)(start & -PAGE), end - (start & -PAGE),
+			    MADV_DONTNEED))
+			die("madvise");
+	}
+	return 1;
+}
+
+static long faults_before;
+
+static long faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt;
+}
+
+/* The program is the first one. */
+static void drop_pages(void)
+{
+	dl_iterate_phdr(drop_sframe, NULL);
+	faults_before = faults();
+}
+
+static void with_faults(void)
+{
+	for (size_t i = 0; i < DEPTHS; i++) {
+		void *calls = (void *)(long)(depths[i] - CHAIN_ENDS);
+
+		result("walk", "sframe-faults", depths[i],
+		       walk_cost(chain_call, calls, depths[i], WALK_COLD,
+				 drop_pages), "insns");
+		result("faults", "sframe", depths[i], faults() - faults_before,
+		       "faults");
+	}
+}
+
+/* Nothing is left that a table could say. */
+static void unregister_all(void)
+{
+	FILE *f = fopen("/proc/self/codectl", "r");
+	unsigned long start, end;
+	char line[4096];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx", &start, &end) == 2 &&
+		    unregister_text(start, end))
+			die("codectl");
+	if (f)
+		fclose(f);
+}
+
+/* Without the call, as any kernel does it; and where nothing is registered. */
+static void by_frame_pointer(void)
+{
+	if (!have_codectl()) {
+		chain_walks("fp-stock", WALK_WARM);
+		return;
+	}
+	unregister_all();
+	chain_walks("fp-unregistered", WALK_WARM);
+	if (sysctl_write("kernel/codectl", 0))
+		die("sysctl");
+	chain_walks("fp", WALK_WARM);
+	sysctl_write("kernel/codectl", 1);
+}
+
+int main(int argc, char **argv)
+{
+	walks_open();
+	if (argc == 2 && !strcmp(argv[1], "fp")) {
+		by_frame_pointer();
+		return 0;
+	}
+	chain_walks("sframe-cold", WALK_COLD);
+	chain_walks("sframe-warm", WALK_WARM);
+	with_faults();
+	by_rows();
+	by_default_rule();
+	return 0;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "../codectl_test.h"
+#include "../sampler.h"
+#include "../tracefs.h"
+#include "bench.h"
+#include "walks.h"
+
+#define ROUNDS 7
+/* A number that no system call has. */
+#define NO_SYSCALL 400
+
+static struct tracefs trace;
+static struct sampler sampler;
+/* What the probes add between the two stamps. */
+static double probe_cost;
+
+/* The stamp of a line of the trace, before the name of its event. */
+static uint64_t stamp_before(const char *line, const char *event)
+{
+	const char *p = event;
+
+	while (p > line && p[-1] != ' ')
+		p--;
+	return strtoull(p, NULL, 10);
+}
+
+/* The cheapest of all pairs of @enter and @leave in the trace. */
+static double cheapest(const char *enter, const char *leave, int nr)
+{
+	char *text = tracefs_read(&trace, "trace");
+	double best = 0;
+	uint64_t start = 0;
+	int pairs = 0;
+
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		const char *in = strstr(line, enter), *out = strstr(line, leave);
+
+		if (in)
+			start = stamp_before(line, in);
+		if (!out || !start)
+			continue;
+		double cost = stamp_before(line, out) - start;
+
+		if (!pairs++ || cost < best)
+			best = cost;
+		start = 0;
+	}
+	free(text);
+	if (pairs != nr) {
+		fprintf(stderr, "%d of %d pairs of %s and %s\n", pairs, nr,
+			enter, leave);
+		exit(2);
+	}
+	return best;
+}
+
+static void add_probes(const char *name, const char *function)
+{
+	struct tracefs top;
+	char text[128];
+
+	tracefs_top(&top);
+	snprintf(text, sizeof(text), "p:bench/enter_%s %s\nr:bench/leave_%s %s\n",
+		 name, function, name, function);
+	tracefs_write(&top, "kprobe_events", text);
+	snprintf(text, sizeof(text), "bench/enter_%s", name);
+	if (tracefs_enable(&trace, text))
+		die(text);
+	snprintf(text, sizeof(text), "bench/leave_%s", name);
+	if (tracefs_enable(&trace, text))
+		die(text);
+}
+
+/* The same probes on a function that does nothing. */
+static double cost_of_probes(void)
+{
+	tracefs_clear(&trace);
+	for (int i = 0; i < ROUNDS; i++)
+		syscall(NO_SYSCALL);
+	return cheapest(": enter_none:", ": leave_none:", ROUNDS);
+}
+
+void walks_open(void)
+{
+	if (tracefs_open(&trace, "bench") ||
+	    tracefs_write(&trace, "trace_clock", "x86-tsc"))
+		die("tracefs");
+	add_probes("none", "__x64_sys_ni_syscall");
+	add_probes("walk", "unwind_user");
+	if (sampler_open_syscall(&sampler, MARKER_NR))
+		die("perf event");
+	probe_cost = cost_of_probes();
+}
+
+static void one_stack(unsigned int frames)
+{
+	struct stack stack;
+	unsigned int nr = 0;
+
+	while (sampler_next(&sampler, &stack)) {
+		nr++;
+		if (stack.nr == frames)
+			continue;
+		fprintf(stderr, "a stack of %u frames, not %u\n", stack.nr,
+			frames);
+		exit(2);
+	}
+	if (nr != 1) {
+		fprintf(stderr, "%u stacks\n", nr);
+		exit(2);
+	}
+}
+
+unsigned int walk_frames(void (*run)(void *), void *arg)
+{
+	struct stack stack = {};
+
+	run(arg);
+	sampler_next(&sampler, &stack);
+	sampler_drain(&sampler);
+	return stack.nr;
+}
+
+double walk_cost(void (*run)(void *), void *arg, unsigned int frames,
+		 enum walk_kind kind, void (*before)(void))
+{
+	/* Whatever faults, or is to be warm. */
+	run(arg);
+	sampler_drain(&sampler);
+	tracefs_clear(&trace);
+	for (int i = 0; i < ROUNDS; i++) {
+		if (kind == WALK_COLD)
+			change_registry();
+		if (before)
+			before();
+		run(arg);
+		one_stack(frames);
+	}
+	return cheapest(": enter_walk:", ": leave_walk:", ROUNDS) - probe_cost;
+}
+
+void change_registry(void)
+{
+	static uint8_t *page;
+
+	if (!page)
+		page = map_pages(1, PROT_READ | PROT_EXEC);
+	if (!page || register_elf_text(addr_of(page), addr_of(page) + PAGE) ||
+	    unregister_text(addr_of(page), addr_of(page) + PAGE))
+		die("codectl");
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What it costs the kernel to walk a stack of this process. */
+#ifndef CODECTL_WALKS_H
+#define CODECTL_WALKS_H
+
+/*
+ * Stacks are taken, and measured, from here on.  A walk is what unwind_user()
+ * does, between two probes, of which the cost is taken away.
+ */
+void walks_open(void);
+
+enum walk_kind {
+	WALK_WARM,	/* the same stack has just been walked */
+	WALK_COLD,	/* what is registered has changed since */
+};
+
+/*
+ * Calls @run, which takes one stack of @frames frames, some times; returns the
+ * instructions of the cheapest walk.  @before, if any, is run before each.
+ */
+double walk_cost(void (*run)(void *), void *arg, unsigned int frames,
+		 enum walk_kind kind, void (*before)(void));
+/* The frames of the stack that @run takes. */
+unsigned int walk_frames(void (*run)(void *), void *arg);
+
+/* Changes what is registered in this process, far from all that runs. */
+void change_registry(void);
+
+#endif /* CODECTL_WALKS_H */
