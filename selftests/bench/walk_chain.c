@@ -17,29 +17,13 @@
 #define PT_GNU_SFRAME 0x6474e554
 #endif
 
-static const unsigned int depths[] = { 8, 64, 256 };
-#define DEPTHS ARRAY_SIZE(depths)
-
-/* A stack, and what each frame adds to it. */
-static void walk_result(const char *name, unsigned int depth, double cost)
-{
-	static double cost_of_first;
-
-	result("walk", name, depth, cost, "insns");
-	if (depth == depths[0])
-		cost_of_first = cost;
-	if (depth == depths[DEPTHS - 1])
-		result("frame", name, 0, (cost - cost_of_first) /
-		       (depth - depths[0]), "insns");
-}
-
 static void chain_walks(const char *name, enum walk_kind kind)
 {
-	for (size_t i = 0; i < DEPTHS; i++) {
-		void *calls = (void *)(long)(depths[i] - CHAIN_ENDS);
+	for (size_t i = 0; i < WALK_DEPTHS; i++) {
+		void *calls = (void *)(long)(walk_depths[i] - CHAIN_ENDS);
 
-		walk_result(name, depths[i],
-			    walk_cost(chain_call, calls, depths[i], kind,
+		walk_result(name, walk_depths[i],
+			    walk_cost(chain_call, calls, walk_depths[i], kind,
 				      NULL));
 	}
 }
@@ -47,10 +31,10 @@ static void chain_walks(const char *name, enum walk_kind kind)
 static void jit_walks(struct jit_chain *c, const char *name,
 		      enum walk_kind kind)
 {
-	for (size_t i = 0; i < DEPTHS; i++) {
-		jit_chain_set(c, depths[i] - CHAIN_ENDS);
-		walk_result(name, depths[i],
-			    walk_cost(jit_chain_call, c, depths[i], kind, NULL));
+	for (size_t i = 0; i < WALK_DEPTHS; i++) {
+		jit_chain_set(c, walk_depths[i] - CHAIN_ENDS);
+		walk_result(name, walk_depths[i],
+			    walk_cost(jit_chain_call, c, walk_depths[i], kind, NULL));
 	}
 }
 
@@ -122,13 +106,13 @@ static void drop_pages(void)
 
 static void with_faults(void)
 {
-	for (size_t i = 0; i < DEPTHS; i++) {
-		void *calls = (void *)(long)(depths[i] - CHAIN_ENDS);
+	for (size_t i = 0; i < WALK_DEPTHS; i++) {
+		void *calls = (void *)(long)(walk_depths[i] - CHAIN_ENDS);
 
-		result("walk", "sframe-faults", depths[i],
-		       walk_cost(chain_call, calls, depths[i], WALK_COLD,
+		result("walk", "sframe-faults", walk_depths[i],
+		       walk_cost(chain_call, calls, walk_depths[i], WALK_COLD,
 				 drop_pages), "insns");
-		result("faults", "sframe", depths[i], faults() - faults_before,
+		result("faults", "sframe", walk_depths[i], faults() - faults_before,
 		       "faults");
 	}
 }

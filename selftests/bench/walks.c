@@ -139,6 +139,21 @@ double walk_cost(void (*run)(void *), void *arg, unsigned int frames,
 	return cheapest(": enter_walk:", ": leave_walk:", ROUNDS) - probe_cost;
 }
 
+const unsigned int walk_depths[WALK_DEPTHS] = { 8, 64, 256 };
+
+void walk_result(const char *name, unsigned int frames, double cost)
+{
+	const unsigned int first = walk_depths[0];
+	static double cost_of_first;
+
+	result("walk", name, frames, cost, "insns");
+	if (frames == first)
+		cost_of_first = cost;
+	else if (frames == walk_depths[WALK_DEPTHS - 1])
+		result("frame", name, 0,
+		       (cost - cost_of_first) / (frames - first), "insns");
+}
+
 void change_registry(void)
 {
 	static uint8_t *page;

@@ -23,6 +23,16 @@ double walk_cost(void (*run)(void *), void *arg, unsigned int frames,
 /* The frames of the stack that @run takes. */
 unsigned int walk_frames(void (*run)(void *), void *arg);
 
+/* The frames of the stacks to measure. */
+#define WALK_DEPTHS 3
+extern const unsigned int walk_depths[WALK_DEPTHS];
+
+/*
+ * What a stack of @frames costs; behind the last of them, what each frame adds,
+ * as the slope from the first one.
+ */
+void walk_result(const char *name, unsigned int frames, double cost);
+
 /* Changes what is registered in this process, far from all that runs. */
 void change_registry(void);
 

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What perf takes for a sample with a stack, and the bytes it writes, more than
+ * for one without:
+ *
+ *	sample_bench fp		of a program that has frame pointers
+ *	sample_bench tables	of one that has none
+ */
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+
+#include <asm/perf_regs.h>
+
+#include "../codectl_test.h"
+#include "../sampler.h"
+#include "../tracefs.h"
+#include "bench.h"
+#include "chain.h"
+#include "walks.h"
+
+#define ROUNDS		7
+#define RING_PAGES	32
+#define COPY_SIZE	8192
+
+struct cost {
+	double insns;
+	double bytes;
+};
+
+struct ring {
+	int fd;
+	struct perf_event_mmap_page *page;
+};
+
+/* Samples the marker, each time it is called. */
+static struct ring open_ring(struct perf_event_attr attr)
+{
+	struct ring r;
+	char filter[32];
+
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.size = sizeof(attr);
+	attr.config = tracefs_event_type("raw_syscalls/sys_enter");
+	attr.sample_period = 1;
+	attr.sample_type |= PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	attr.sample_id_all = 1;
+	attr.exclude_callchain_kernel = 1;
+	r.fd = syscall(__NR_perf_event_open, &attr, 0, -1, -1,
+		       PERF_FLAG_FD_CLOEXEC);
+	if (r.fd < 0)
+		die("perf event");
+	snprintf(filter, sizeof(filter), "id == %d", MARKER_NR);
+	if (ioctl(r.fd, PERF_EVENT_IOC_SET_FILTER, filter))
+		die("filter");
+	r.page = mmap(NULL, (RING_PAGES + 1) * PAGE, PROT_READ | PROT_WRITE,
+		      MAP_SHARED, r.fd, 0);
+	if (r.page == MAP_FAILED)
+		die("ring");
+	return r;
+}
+
+/* Nothing is lost as long as the ring is emptied each time. */
+static struct cost sample(const struct perf_event_attr *attr, unsigned int depth,
+			  enum walk_kind kind)
+{
+	struct cost best = { 1e30, 0 };
+	struct ring r = open_ring(*attr);
+
+	for (int i = 0; i <= ROUNDS; i++) {
+		uint64_t head = r.page->data_head, from;
+		double insns;
+
+		if (kind == WALK_COLD)
+			change_registry();
+		from = ticks();
+		chain_call((void *)(long)(depth - CHAIN_ENDS));
+		insns = ticks() - from;
+		if (i && insns < best.insns)
+			best.insns = insns;
+		best.bytes = r.page->data_head - head;
+		r.page->data_tail = r.page->data_head;
+	}
+	munmap(r.page, (RING_PAGES + 1) * PAGE);
+	close(r.fd);
+	return best;
+}
+
+static void sample_results(const char *who, const struct perf_event_attr *attr,
+			   enum walk_kind kind)
+{
+	static const struct perf_event_attr bare = {};
+
+	for (size_t i = 0; i < WALK_DEPTHS; i++) {
+		struct cost without = sample(&bare, walk_depths[i], WALK_WARM);
+		struct cost with = sample(attr, walk_depths[i], kind);
+
+		result("sample", who, walk_depths[i], with.insns - without.insns,
+		       "insns");
+		result("sample-bytes", who, walk_depths[i],
+		       with.bytes - without.bytes, "bytes");
+	}
+}
+
+static const struct perf_event_attr at_once = {
+	.sample_type = PERF_SAMPLE_CALLCHAIN,
+};
+
+static const struct perf_event_attr deferred = {
+	.sample_type = PERF_SAMPLE_CALLCHAIN,
+	.defer_callchain = 1,
+	.defer_output = 1,
+};
+
+/* As perf record --call-graph dwarf asks for. */
+static const struct perf_event_attr copied = {
+	.sample_type = PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
+		       PERF_SAMPLE_STACK_USER,
+	.exclude_callchain_user = 1,
+	.sample_regs_user = ((1ULL << PERF_REG_X86_64_MAX) - 1) &
+			    ~(1ULL << PERF_REG_X86_DS | 1ULL << PERF_REG_X86_ES |
+			      1ULL << PERF_REG_X86_FS | 1ULL << PERF_REG_X86_GS),
+	.sample_stack_user = COPY_SIZE,
+};
+
+static void bench_fp(void)
+{
+	bool off = have_codectl();
+
+	if (off && sysctl_write("kernel/codectl", 0))
+		die("sysctl");
+	sample_results("fp", &at_once, WALK_WARM);
+	sample_results("fp-defer", &deferred, WALK_WARM);
+	if (off)
+		sysctl_write("kernel/codectl", 1);
+}
+
+static void bench_tables(void)
+{
+	sample_results("sframe-cold", &deferred, WALK_COLD);
+	sample_results("sframe-warm", &deferred, WALK_WARM);
+	sample_results("dwarf", &copied, WALK_WARM);
+}
+
+/* There is as much stack above as is copied. */
+static __attribute__((noinline)) void with_room(void (*bench)(void))
+{
+	volatile char room[2 * COPY_SIZE];
+
+	for (size_t i = 0; i < sizeof(room); i++)
+		room[i] = 0;
+	bench();
+}
+
+int main(int argc, char **argv)
+{
+	struct tracefs t;
+
+	if (argc != 2)
+		die("usage: sample_bench fp|tables");
+	if (tracefs_open(&t, "bench"))
+		die("tracefs");
+	/* Stacks at once are of 127 frames otherwise. */
+	if (sysctl_write("kernel/perf_event_max_stack", 512))
+		die("sysctl");
+	with_room(strcmp(argv[1], "fp") ? bench_tables : bench_fp);
+	return 0;
+}
