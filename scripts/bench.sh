@@ -49,6 +49,25 @@ stock_images()
 	echo "$stock"
 }
 
+# From where to where the kernel walks a stack; it is not moved about.
+walk_addresses()
+{
+	"${guest[@]}" --images "$images" -- sh -c "sort /proc/kallsyms" | awk '
+		after && $1 != after { end = $1; after = "" }
+		$3 == "unwind_user" { enter = $1 }
+		$3 == "unwind_user_faultable" { start = after = $1 }
+		END { print "enter=" enter ",leave=" start "-" end }'
+}
+
+# What the walks of a command touch.
+run_touched()
+{
+	"${guest[@]}" --images "$images" --icount \
+		--plugin "$programs/touched.so,$(walk_addresses),out=$out/touched.tsv" \
+		-- sh -c "cd /bench && WALKS_COUNTED=1 $1" > "$out/touched.out" &&
+		awk -f "$bench/touched.awk" "$out/touched.tsv" "$out/touched.out"
+}
+
 # run WHERE COMMAND
 run()
 {
@@ -56,6 +75,7 @@ run()
 	icount) "${guest[@]}" --images "$images" --icount -- sh -c "cd /bench && $2" ;;
 	guest) "${guest[@]}" --images "$images" -- sh -c "cd /bench && $2" ;;
 	stock) "${guest[@]}" --images "$(stock_images)" --icount -- sh -c "cd /bench && $2" ;;
+	touched) run_touched "$2" ;;
 	native) (cd "$programs" && BUILD=$build bash -c "$2") ;;
 	*) die "run where? $1" ;;
 	esac
@@ -110,7 +130,8 @@ plot()
 		[ -e "$data" ] || continue
 		name=$(basename "$data" .dat)
 		gnuplot -e "data='$data'; out='${data%.dat}.svg'; name='$name'" \
-			"$top/scripts/bench.gnuplot" || failed+=("plot of $name")
+			"$top/scripts/bench.gnuplot" 2> "$out/logs/plot-$name.log" ||
+			failed+=("plot of $name")
 	done
 }
 

@@ -20,6 +20,7 @@ usage()
 	                            defaults to the absolute HOSTPATH
 	  --out DIR                 bring the guest's /out back into DIR
 	  --icount                  one CPU, whose clock counts an instruction a ns
+	  --plugin FILE[,ARG...]    a plugin of QEMU
   --in-turn                 two CPUs that take turns
 	  --timeout SECONDS         give up after that time (default: 600)
 	  --log FILE                keep the kernel's log there
@@ -36,7 +37,7 @@ die()
 	exit 125
 }
 
-images='' kernel=fast append='' out='' seconds=600 log='' shell=no icount=no threads=multi
+images='' kernel=fast append='' out='' seconds=600 log='' shell=no icount=no threads=multi plugin=''
 adds=() job=()
 
 parse_options()
@@ -59,6 +60,7 @@ parse_options()
 		--out) out=$2 ;;
 		--timeout) seconds=$2 ;;
 		--log) log=$2 ;;
+		--plugin) plugin=$2 ;;
 		*) usage ;;
 		esac
 		shift 2
@@ -161,6 +163,7 @@ describe_machine()
 		-device virtio-rng-pci
 		-device virtio-serial-pci
 	)
+	[ -z "$plugin" ] || machine+=(-plugin "$plugin")
 	port verdict
 	if [ "$shell" = yes ]; then
 		machine+=(-chardev "stdio,id=tty,signal=off,mux=on")
