@@ -52,20 +52,22 @@ stock_images()
 # From where to where the kernel walks a stack; it is not moved about.
 walk_addresses()
 {
-	"${guest[@]}" --images "$images" -- sh -c "sort /proc/kallsyms" | awk '
+	awk '
 		after && $1 != after { end = $1; after = "" }
 		$3 == "unwind_user" { enter = $1 }
 		$3 == "unwind_user_faultable" { start = after = $1 }
-		END { print "enter=" enter ",leave=" start "-" end }'
+		END { print "enter=" enter ",leave=" start "-" end }' "$out/symbols"
 }
 
-# What the walks of a command touch.
+# What the walks of a command touch, and where their instructions are.
 run_touched()
 {
-	"${guest[@]}" --images "$images" --icount \
-		--plugin "$programs/touched.so,$(walk_addresses),out=$out/touched.tsv" \
-		-- sh -c "cd /bench && WALKS_COUNTED=1 $1" > "$out/touched.out" &&
-		awk -f "$bench/touched.awk" "$out/touched.tsv" "$out/touched.out"
+	"${guest[@]}" --images "$images" -- sort /proc/kallsyms > "$out/symbols" &&
+		"${guest[@]}" --images "$images" --icount \
+			--plugin "$programs/touched.so,$(walk_addresses),out=$out/touched" \
+			-- sh -c "cd /bench && WALKS_COUNTED=1 $1" > "$out/walks" &&
+		gawk -f "$bench/touched.awk" "$out/symbols" "$out/touched" "$out/walks" \
+			"$out/touched.insns"
 }
 
 # run WHERE COMMAND

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# usage: awk -f touched.awk TOUCHED.TSV OUTPUT
+# usage: awk -f touched.awk SYMBOLS TOUCHED.TSV OUTPUT TOUCHED.TSV.insns
 #
 # Says what the walks of a program touched: its lines "WALK name frames from to"
 # are of those lines of what the plugin wrote. An interrupt may be in some, and is
-# not in the one of the fewest instructions.
+# not in the one of the fewest instructions. Of a stack of 64 frames it says as
+# well in which functions they are; SYMBOLS are those of the kernel, sorted.
 
 function touched(kind, value)
 {
@@ -16,28 +17,68 @@ function touched(kind, value)
 		       (value - first[kind]) / ($3 - 8), unit[kind]
 }
 
-BEGIN {
-	FS = "\t"
-	split("windows user-lines kernel-lines code-lines", kinds, " ")
-	unit["windows"] = "windows"
-	unit["user-lines"] = unit["kernel-lines"] = unit["code-lines"] = "lines"
-}
-FNR == NR {
-	walk[FNR] = $0
-	next
-}
-$1 == "WALK" {
-	least = ""
-	for (w = $4; w <= $5; w++) {
+function least_of(from, to,    w, is, least, best)
+{
+	for (w = from; w <= to; w++) {
 		split(walk[w], is, "\t")
-		if (is[1] && (least == "" || is[1] < least)) {
-			least = is[1]
+		if (is[1] && (!best || is[1] + 0 < least)) {
+			least = is[1] + 0
 			best = w
 		}
 	}
-	if (least == "")
+	return best
+}
+
+# Addresses of one length sort as text.
+function function_of(addr,    low, high, middle)
+{
+	low = 1
+	high = symbols
+	while (low < high) {
+		middle = int((low + high + 1) / 2)
+		if (start[middle] "" <= addr "")
+			low = middle
+		else
+			high = middle - 1
+	}
+	return symbol[low]
+}
+
+function profile(    n, f)
+{
+	for (n = 1; n <= named; n++)
+		for (f in insns[name[n]])
+			if (insns[name[n]][f] * 100 >= total[name[n]])
+				printf "RESULT\tprofile-%s\t%s\t64\t%d\tinsns\n",
+				       name[n], f, insns[name[n]][f]
+}
+
+BEGIN {
+	split("windows user-lines kernel-lines code-lines", kinds, " ")
+	unit["windows"] = "windows"
+	unit["user-lines"] = unit["kernel-lines"] = unit["code-lines"] = "lines"
+	PROCINFO["sorted_in"] = "@val_num_desc"
+}
+FNR == 1 { file++ }
+file == 1 && tolower($2) == "t" && $1 != start[symbols] {
+	start[++symbols] = $1
+	symbol[symbols] = $3
+}
+file == 2 { walk[FNR] = $0 }
+file == 3 && $1 == "WALK" {
+	best = least_of($4, $5)
+	if (!best)
 		exit 1
 	split(walk[best], is, "\t")
 	for (k = 1; k <= 4; k++)
 		touched(kinds[k], is[k + 1])
+	if ($3 == 64) {
+		name[++named] = $2
+		name_of[best] = $2
+	}
 }
+file == 4 && $1 in name_of {
+	insns[name_of[$1]][function_of($2)] += $3
+	total[name_of[$1]] += $3
+}
+END { profile() }

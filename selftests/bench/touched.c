@@ -6,7 +6,8 @@
  *
  * From the instruction at ADDR to the first one in START..END it counts
  * instructions, windows of user access, and lines of 64 bytes: of user memory, of
- * kernel data and of code.  One line a walk is written to FILE.
+ * kernel data and of code.  One line a walk is written to FILE, and to FILE.insns
+ * each instruction: number of the walk, address, how often.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -60,7 +61,7 @@ static struct {
 
 static uint64_t enter, leave_start, leave_end;
 static bool walking;
-static FILE *out;
+static FILE *out, *insns;
 
 /* Lines that this walk has seen. */
 #define SEEN_BITS 16
@@ -83,10 +84,34 @@ static void touch(int kind, uint64_t addr)
 	walk.lines[kind]++;
 }
 
+/* How often each instruction was executed in this walk. */
+static struct executed {
+	uint64_t addr;
+	uint64_t times;
+	uint32_t walk;
+} executed[1 << SEEN_BITS];
+static struct executed *executed_in_turn[1 << SEEN_BITS];
+static unsigned int nr_executed;
+
+static void execute(uint64_t addr)
+{
+	uint32_t i = addr * 0x9e3779b97f4a7c15 >> (64 - SEEN_BITS);
+
+	for (; executed[i].walk == walk_nr; i = (i + 1) & ((1 << SEEN_BITS) - 1)) {
+		if (executed[i].addr == addr) {
+			executed[i].times++;
+			return;
+		}
+	}
+	executed[i] = (struct executed) { addr, 1, walk_nr };
+	executed_in_turn[nr_executed++] = &executed[i];
+}
+
 static void on_enter(unsigned int vcpu, void *data)
 {
 	walking = true;
 	walk_nr++;
+	nr_executed = 0;
 	memset(&walk, 0, sizeof(walk));
 }
 
@@ -99,6 +124,10 @@ static void on_leave(unsigned int vcpu, void *data)
 		PRIu64 "\n", walk.insns, walk.windows, walk.lines[USER],
 		walk.lines[DATA], walk.lines[CODE]);
 	fflush(out);
+	for (unsigned int i = 0; i < nr_executed; i++)
+		fprintf(insns, "%" PRIu32 "\t%" PRIx64 "\t%" PRIu64 "\n", walk_nr,
+			executed_in_turn[i]->addr, executed_in_turn[i]->times);
+	fflush(insns);
 }
 
 static void on_insn(unsigned int vcpu, void *addr)
@@ -106,6 +135,7 @@ static void on_insn(unsigned int vcpu, void *addr)
 	if (!walking)
 		return;
 	walk.insns++;
+	execute((uint64_t)addr);
 	touch(CODE, (uint64_t)addr);
 }
 
@@ -160,6 +190,16 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		instrument(qemu_plugin_tb_get_insn(tb, i));
 }
 
+static bool open_files(const char *name)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s.insns", name);
+	out = fopen(name, "w");
+	insns = fopen(path, "w");
+	return out && insns;
+}
+
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info,
 			       int argc, char **argv)
 {
@@ -168,8 +208,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info
 		    sscanf(argv[i], "leave=%" SCNx64 "-%" SCNx64, &leave_start,
 			   &leave_end) == 2)
 			continue;
-		if (!strncmp(argv[i], "out=", 4))
-			out = fopen(argv[i] + 4, "w");
+		if (strncmp(argv[i], "out=", 4) || !open_files(argv[i] + 4))
+			return -1;
 	}
 	if (!enter || !leave_end || !out)
 		return -1;
