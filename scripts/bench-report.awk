@@ -72,7 +72,9 @@ function compare(b,    a, other)
 	if (!((other[1], other[2], other[3]) in figure))
 		return "none"
 	other[0] = figure[other[1], other[2], other[3]]
-	return bound_how[b] == "ratio" ? a[0] / other[0] : (a[0] / other[0] - 1) * 100
+	if (bound_how[b] == "ratio")
+		return a[0] / other[0]
+	return bound_how[b] == "percent" ? (a[0] / other[0] - 1) * 100 : "none"
 }
 
 function judge(    b, is, met, says)

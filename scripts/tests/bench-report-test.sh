@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Tests that bench-report.awk lets no bound pass that does not hold. Prints TAP.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=../tap.sh
+. "$here/../tap.sh"
+mkdir "$work/plots"
+
+figures()
+{
+	printf 'run\tgroup\t%s\t%s\t%s\tinsns\n' "$@" > "$work/figures.tsv"
+}
+
+# report BOUND... - the fields of one bound, or none
+report()
+{
+	(IFS=$'\t'; echo "${*:-#}") > "$work/bounds"
+	gawk -v out="$work" -f "$here/../bench-report.awk" "$work/bounds" \
+		"$work/figures.tsv" > "$work/report.md"
+}
+
+# expect NAME STATUS LAST-LINE BOUND...
+expect()
+{
+	local name=$1 status last
+
+	report "${@:4}"
+	status=$?
+	last=$(tail -n 1 "$work/report.md")
+	echo "# status $status: $last"
+	[ "$status $last" = "$2 $3" ]
+	result $? "$name"
+}
+
+figures ours 8 150 theirs 8 100 ours 64 1000 theirs 64 1001
+expect "a ratio that is met to the digit" 0 '1 of 1 bounds hold' \
+	name group/ours/8 ratio group/theirs/8 1.5
+expect "a ratio that is missed" 1 '0 of 1 bounds hold; not name' \
+	name group/ours/8 ratio group/theirs/8 1.49
+expect "percent dearer, met" 0 '1 of 1 bounds hold' \
+	name group/theirs/64 percent group/ours/64 1
+expect "percent dearer, missed" 1 '0 of 1 bounds hold; not name' \
+	name group/ours/8 percent group/theirs/8 49
+expect "at most, met" 0 '1 of 1 bounds hold' name group/ours/8 most - 150
+expect "at most, missed" 1 '0 of 1 bounds hold; not name' name group/ours/8 most - 149
+expect "a figure that is not there" 1 '0 of 1 bounds hold; not name' \
+	name group/ours/9 ratio group/theirs/8 100
+expect "another that is not there" 1 '0 of 1 bounds hold; not name' \
+	name group/ours/8 ratio group/none/8 100
+expect "nobody knows how to compare" 1 '0 of 1 bounds hold; not name' \
+	name group/ours/8 factor group/theirs/8 100
+
+report name group/ours/8 ratio group/theirs/8 1.49
+grep -q -F '| name | group/ours/8 | group/theirs/8 | 1.5 | 1.49 x | MISSED |' "$work/report.md"
+result $? "the missed figure stands beside its limit"
+grep -q '"name": "name", "is": 1.5, "limit": 1.49, "met": false' "$work/results.json"
+result $? "and in what machines read"
+grep -q -F '| ours | 150 | 1000 | insns |' "$work/report.md"
+result $? "a table has a column for each x, ascending"
+printf '%s\n' '<!-- figures: group -->' 'old' '<!-- end -->' 'kept' > "$work/page"
+awk -f "$here/../bench-docs.awk" "$work/report.md" "$work/page" > "$work/new" &&
+	grep -q 'ours | 150' "$work/new" && grep -q kept "$work/new" && ! grep -q old "$work/new"
+result $? "the page gets the table in the place of the old one"
+echo '<!-- figures: other -->' > "$work/page"
+! awk -f "$here/../bench-docs.awk" "$work/report.md" "$work/page" > /dev/null 2>&1
+result $? "a table that is not there is an error"
+finish
