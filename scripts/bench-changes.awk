@@ -16,6 +16,6 @@ FNR == NR {
 	was = before[$2, $3, $4]
 	change = was ? ($5 / was - 1) * 100 : $5 ? 100 : 0
 	if (change >= 1 || change <= -1)
-		printf "| %s, %s | %s | %.4g | %.4g | %s | %+.1f %% |\n", $2, $3, $4, was, $5,
+		printf "| %s, %s | %s | %.6g | %.6g | %s | %+.1f %% |\n", $2, $3, $4, was, $5,
 		       $6, change
 }
