@@ -302,6 +302,58 @@ static void load_what_was_not_stored(struct codectl_builder *b)
 	codectl_build_load_fp(b, 5);
 }
 
+static void store_twice_apart(struct codectl_builder *b)
+{
+	codectl_build_adjust(b, 1, 32);
+	codectl_build_store_fp(b, 5, 0);
+	codectl_build_store_fp(b, 9, 8);
+}
+
+static void store_below(struct codectl_builder *b)
+{
+	codectl_build_adjust(b, 1, 32);
+	codectl_build_store_fp(b, 5, -8);
+}
+
+static void use_the_base(struct codectl_builder *b,
+			 void (*step)(struct codectl_builder *b))
+{
+	codectl_build_adjust(b, 1, 32);
+	codectl_build_set_fp(b, 4);
+	step(b);
+}
+
+static void push_base(struct codectl_builder *b)
+{
+	codectl_build_push_fp(b, 9);
+}
+
+static void push_from_base(struct codectl_builder *b)
+{
+	use_the_base(b, push_base);
+}
+
+static void store_base(struct codectl_builder *b)
+{
+	codectl_build_store_fp(b, 9, 0);
+}
+
+static void store_from_base(struct codectl_builder *b)
+{
+	use_the_base(b, store_base);
+}
+
+static void load_base(struct codectl_builder *b)
+{
+	codectl_build_load_fp(b, 9);
+}
+
+static void load_from_base(struct codectl_builder *b)
+{
+	codectl_build_push_fp(b, 1);
+	use_the_base(b, load_base);
+}
+
 /* The caller's FP is nowhere, and the frame is found all the same. */
 static void base_without_save(void)
 {
@@ -320,7 +372,8 @@ static void errors(void)
 		pop_without_push, pop_elsewhere, leave_without_base, push_twice,
 		push_what_is_lost, lose_the_base, leave_from_elsewhere,
 		pop_from_base, leave_what_was_not_saved, store_twice,
-		load_what_was_not_stored,
+		load_what_was_not_stored, store_twice_apart, store_below,
+		push_from_base, store_from_base, load_from_base,
 	};
 	struct codectl_shape shape = { .len = 10, .prologue = 3 };
 	static const uint32_t rets[] = { 8, 7 };
@@ -343,7 +396,12 @@ static void errors(void)
 	shape.frame = 8;
 	shape.__reserved[1] = 1;
 	CHECK_EQ(codectl_rows_leaf(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
+	CHECK_EQ(codectl_rows_sp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
+	CHECK_EQ(codectl_rows_fp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
 	shape.__reserved[1] = 0;
+	shape.__reserved[0] = 1;
+	CHECK_EQ(codectl_rows_leaf(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
+	shape.__reserved[0] = 0;
 	shape.rets = rets;
 	shape.nr_rets = 2;
 	CHECK_EQ(codectl_rows_sp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);

@@ -272,12 +272,46 @@ static void while_opening(void)
 	run_beside(open_and_close, child_of_lookup);
 }
 
+/* --- a program that ends amid a fork, where the library has its lock */
+
+static bool leaving;
+
+static void leave(void)
+{
+	if (leaving)
+		exit(0);
+}
+
+/* The first of all; so that it is called last before a fork. */
+static void before_libraries(void)
+{
+	pthread_atfork(leave, NULL, NULL);
+}
+
+static void (*const preinit)(void)
+	__attribute__((__section__(".preinit_array"), __used__)) =
+	before_libraries;
+
+static void end_in_fork(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		alarm(20);
+		leaving = true;
+		fork();
+		_exit(1);
+	}
+	test_wait(pid);
+}
+
 static const struct test tests[] = {
 	TEST(while_appending),
 	TEST(while_rewriting),
 	TEST(while_chaining),
 	TEST(while_looking_up),
 	TEST(while_opening),
+	TEST(end_in_fork),
 };
 
 int main(void)

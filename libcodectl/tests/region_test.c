@@ -68,6 +68,27 @@ static void overlapping_regions(void)
 	CHECK_EQ(try_open(LEN, NULL), 0);
 }
 
+/* In whatever order they go, the others stay. */
+static void regions_beside(void)
+{
+	struct codectl_region *regions[3];
+	uint64_t texts[3];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		regions[i] = test_open(LEN, NULL, &texts[i]);
+		CHECK_EQ(test_add(regions[i], texts[i], 8, i, NULL), 0);
+	}
+	codectl_region_close(regions[0]);
+	CHECK_EQ(test_id(texts[0]), -ENOENT);
+	CHECK_EQ(test_id(texts[1]), 1);
+	CHECK_EQ(test_id(texts[2]), 2);
+	codectl_region_close(regions[2]);
+	CHECK_EQ(test_id(texts[1]), 1);
+	codectl_region_close(regions[1]);
+	CHECK_EQ(test_id(texts[1]), -ENOENT);
+}
+
 /* Without codectl(2) nobody is told, and it makes no difference. */
 static void kernel_knows(void)
 {
@@ -171,6 +192,12 @@ static void sixty_four_tables(void)
 	attr.max_rows++;
 	CHECK_EQ(codectl_region_open((void *)test_text(LEN), LEN, &attr,
 				     &region), -EINVAL);
+	/* As many as there can be is enough where no number was asked for. */
+	attr.max_rows = 0;
+	codectl_region_close(region);
+	region = test_open(LEN, &attr, &text);
+	codectl_region_stat(region, &stat);
+	CHECK_EQ(stat.rows_max, 128);
 }
 
 /* The default rule is for all that no row covers, and for what has none. */
@@ -328,6 +355,7 @@ static void compact_memory(void)
 static const struct test tests[] = {
 	TEST(open_errors),
 	TEST(overlapping_regions),
+	TEST(regions_beside),
 	TEST(kernel_knows),
 	TEST(add_errors),
 	TEST(no_space),

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -41,18 +42,23 @@ static void forbid_all(void)
 	install(filter, ARRAY_SIZE(filter));
 }
 
-/* codectl(2) fails with @error, whatever it is asked for. */
-static void refuse_codectl(int error)
+/* From here on, system call @nr fails with @error, whatever it is asked for. */
+static void refuse_call(unsigned int nr, int error)
 {
 	const struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_codectl, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 
 	install(filter, ARRAY_SIZE(filter));
+}
+
+static void refuse_codectl(int error)
+{
+	refuse_call(__NR_codectl, error);
 }
 
 static struct codectl_region *region;
@@ -213,6 +219,120 @@ static void pretended(void)
 	CHECK_EQ(codectl_probe(), -ENOSYS);
 }
 
+/* The kernel may go on reading the tables, and finds them empty. */
+static void refused_at_the_end(void)
+{
+	const uint64_t *table;
+	uint64_t head = 0;
+	char line[256];
+	FILE *file;
+
+	region = test_open(NR_FUNCS * FUNC_LEN, NULL, &text);
+	add_function(0);
+	file = fopen("/proc/self/codectl", "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strtoull(line, NULL, 16) == text)
+			head = strtoull(strstr(line, "head=") + 5, NULL, 16);
+	}
+	CHECK_EQ(!!head, !codectl_probe());
+	refuse_codectl(EPERM);
+	codectl_region_close(region);
+	CHECK_EQ(test_id(text), -ENOENT);
+	table = (void *)(uintptr_t)head;
+	CHECK(!table || (!table[1] && !table[2]));
+}
+
+/* --- calls for the file of names, and for memory */
+
+static char path[64];
+
+/* In a child, which is told so and can go on. */
+static void refuse_map(unsigned int nr, int error)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+		refuse_call(nr, error);
+		CHECK_EQ(codectl_perf_map(1), -error);
+		add_function(1);
+		CHECK_EQ(test_id(text + FUNC_LEN), 3);
+		CHECK_EQ(codectl_perf_map(0), 0);
+		unlink(path);
+		_exit(0);
+	}
+	test_wait(pid);
+}
+
+static void map_is_refused(void)
+{
+	region = test_open(NR_FUNCS * FUNC_LEN, NULL, &text);
+	add_function(0);
+	refuse_map(SYS_openat, EMFILE);
+	refuse_map(SYS_write, ENOSPC);
+}
+
+/* Which of the two the C library makes is its own affair. */
+static void no_state_of_the_map(void)
+{
+	region = test_open(NR_FUNCS * FUNC_LEN, NULL, &text);
+	refuse_call(SYS_newfstatat, ENOMEM);
+	refuse_map(SYS_fstat, ENOMEM);
+}
+
+/* What an earlier process left is not taken for what belongs to this one. */
+static void old_map_stays(void)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000 },
+					 { .tv_sec = 1000 } };
+
+	region = test_open(NR_FUNCS * FUNC_LEN, NULL, &text);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	CHECK_EQ(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+	CHECK_EQ(utimensat(AT_FDCWD, path, old, 0), 0);
+	refuse_call(SYS_ftruncate, EIO);
+	CHECK_EQ(codectl_perf_map(1), -EIO);
+	CHECK_EQ(unlink(path), 0);
+}
+
+/* Names end with the first that does not get into the file. */
+static void map_is_full(void)
+{
+	int fd;
+
+	region = test_open(NR_FUNCS * FUNC_LEN, NULL, &text);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	CHECK_EQ(codectl_perf_map(1), 0);
+	fd = open(path, O_RDONLY);
+	CHECK(fd >= 0);
+	refuse_call(SYS_write, ENOSPC);
+	add_function(0);
+	CHECK_EQ(test_id(text), 0);
+	/* The next one, of the same number, is where the last one was. */
+	CHECK_EQ(dup(fd), fd - 1);
+	CHECK_EQ(unlink(path), 0);
+}
+
+/* Names stay where they are, and with their functions. */
+static void no_memory_to_compact(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
+					    .max_rows = NR_FUNCS };
+	struct codectl_region_stat stat;
+
+	region = test_open(NR_FUNCS * FUNC_LEN, &attr, &text);
+	add_function(0);
+	add_function(1);
+	CHECK_EQ(codectl_region_retire(region, text, FUNC_LEN), 3);
+	refuse_call(SYS_mmap, ENOMEM);
+	CHECK_EQ(codectl_region_compact(region), 0);
+	codectl_region_stat(region, &stat);
+	CHECK_EQ(stat.rows_used, 3);
+	CHECK_EQ(stat.names, 1);
+	CHECK_EQ(test_id(text), -ENODATA);
+	CHECK_EQ(test_id(text + FUNC_LEN), 3);
+}
+
 static const struct test tests[] = {
 	TEST(publishing_makes_no_call),
 	TEST(nor_does_a_chain),
@@ -221,6 +341,12 @@ static const struct test tests[] = {
 	TEST(refused_as_forbidden),
 	TEST(refused_with_another_error),
 	TEST(pretended),
+	TEST(refused_at_the_end),
+	TEST(map_is_refused),
+	TEST(no_state_of_the_map),
+	TEST(old_map_stays),
+	TEST(map_is_full),
+	TEST(no_memory_to_compact),
 };
 
 int main(void)
