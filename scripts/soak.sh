@@ -7,7 +7,8 @@
 # kernel: races that a single run misses show up here. Then some for longer:
 # 100,000 stacks out of a buffer that overflows, 10,000 times names on demand,
 # 10,000 objects that come and go, the decoder against its oracles in every file,
-# and what is fuzzed on the host, each for FUZZ_SECONDS (default 600).
+# what is fuzzed on the host, each for FUZZ_SECONDS (default 600), and others'
+# suites on kernel and C library with and without our patches.
 
 set -u
 
@@ -35,6 +36,8 @@ long fast libcodectl-name_tracer_test TEST_CYCLES=10000
 long debug load_test TEST_CYCLES=10000
 make -s --no-print-directory -C "$build" check-decoder-all || failed=$((failed + 1))
 make -s --no-print-directory -C "$build" fuzz || failed=$((failed + 1))
+echo "others' suites, before and after"
+make -s --no-print-directory -C "$build" suites || failed=$((failed + 1))
 echo "each step of the exported series"
 make -s --no-print-directory -C "$build" check-export STEPS=--build || failed=$((failed + 1))
 awk -f "$top/scripts/tap-summary.awk" "$build/results/export.tap"

@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: make check test-wrapper=.../record-command.sh
+#
+# As the wrapper of glibc's tests: adds the command to NAME.command beside the
+# test's NAME.out, so that it can be run elsewhere too, and runs it.
+
+out=$(readlink /proc/$$/fd/1)
+case $out in
+*.out) printf 'cd %q && %s\n' "$PWD" "${*@Q}" >> "${out%.out}.command" ;;
+esac
+exec "$@"

@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: suites.sh BUILDDIR [SUITE]...
+#
+# Runs others' tests before and after our patches: the kernel's selftests in the
+# guest, on the kernel without and with them; glibc's on this machine, and those
+# of its elf and dlfcn tests that are a single command in the guest too. Prints
+# TAP, a line for each suite, which is "not ok" if a test fails only after, and
+# then a table. What failed or differed is run once more on both sides.
+#
+# TEST_SECONDS is how long a test in the guest may take (default 300).
+
+set -u
+
+build=$1
+shift
+top=$(cd "$(dirname "$0")/.." && pwd)
+obj=$build/obj/suites
+work=$build/results/suites
+table=$build/results/suites.md
+each=${TEST_SECONDS:-300}
+suites=("$@")
+[ $# -gt 0 ] || suites=(kselftest-{clone3,proc,rseq,perf_events,user_events,mm}
+			glibc-{dlfcn,elf,nptl} guest-glibc)
+# shellcheck source=tap.sh
+. "$top/scripts/tap.sh"
+
+# in_guest SUITE SIDE N [OPTION]... -- COMMAND...
+in_guest()
+{
+	local side=$2 log=$work/$1.$2.$3.log status
+
+	shift 3
+	"$top/selftests/qemu/guest.sh" --images "$obj/images-$side" --timeout 7200 \
+		--append panic_on_warn=0 --log "$log.console" \
+		--add "$top/selftests/qemu/run-suite.sh:/run-suite.sh" "$@" > "$log" 2>&1
+	status=$?
+	case $status in
+	124 | 125) echo "FAIL: the-guest-and-its-log" ;;
+	*) echo "PASS: the-guest-and-its-log" ;;
+	esac >> "$log"
+}
+
+# Each runs a suite, or some tests of it, and leaves what it said in its log:
+# run_KIND SUITE SIDE N [TEST]...
+run_kselftest()
+{
+	in_guest "$1" "$2" "$3" -- sh /run-suite.sh kselftest "$each" \
+		"${1#kselftest-}" "${@:4}"
+}
+
+# The programs with their modules and libraries, at their place, and commands.
+run_guest_glibc()
+{
+	local side=$2 tree=$obj/glibc-guest from
+
+	from=$(realpath "$obj/glibc-$side")
+	rm -rf "$tree"
+	mkdir -p "$tree"
+	rsync -a -m --exclude='testroot.*' --exclude='*.o' --exclude='*.o[sS]' --exclude='*.a' \
+		--exclude='*.d' --exclude='*.dt' --exclude='*.map' --exclude='*.out' \
+		--exclude='*.h' --exclude='*.test-result' --exclude='*.command' \
+		--exclude='nptl/tst-*' "$from/" "$tree/"
+	(cd "$from" && awk 'FNR == 1 { name = FILENAME; sub(/.command$/, "", name) }
+		{ line[name] = $0; nr[name]++ }
+		END { for (name in nr) if (nr[name] == 1) print name, line[name] }' \
+		elf/*.command dlfcn/*.command) | sort > "$work/commands-$side"
+	in_guest "$1" "$2" "$3" --add "$tree:$from" \
+		--add "$work/commands-$side:/commands" -- \
+		sh /run-suite.sh glibc "$each" /commands "${@:4}"
+	rm -rf "$tree"
+}
+
+run_glibc()
+{
+	local dir=${1#glibc-} tree=$obj/glibc-$2 log=$work/$1.$2.$3.log tests=()
+
+	tree=$(realpath "$tree")
+	if [ $# -eq 3 ]; then
+		find "$tree/$dir" '(' -name '*.out' -o -name '*.test-result' \
+			-o -name '*.command' ')' -delete
+		glibc_make "$tree" "$dir" check > "$log.make" 2>&1
+		cat "$tree/$dir"/*.test-result > "$log"
+		return
+	fi
+	tests=("${@:4}")
+	tests=("${tests[@]/#/$tree/}")
+	rm -f "${tests[@]/%/.out}" "${tests[@]/%/.command}" "${tests[@]/%/.test-result}"
+	glibc_make "$tree" "$dir" "${tests[@]/%/.out}" > "$log.make" 2>&1
+	cat "${tests[@]/%/.test-result}" > "$log"
+}
+
+# In the directory alone: a check of all would install glibc for the tests that
+# run in a container, and Debian's source lacks the manual for that.
+glibc_make()
+{
+	local source
+
+	source=$(cd "$1" && cd "$(sed -n 's/^srcdir = //p' Makefile)" && pwd)
+	TIMEOUTFACTOR=4 timeout 7200 make -s -r -k -j"${JOBS:-$(nproc)}" -C "$source/$2" \
+		objdir="$1" test-wrapper="$top/scripts/record-command.sh" "${@:3}"
+}
+
+# once SUITE N [TEST]... - on both sides
+once()
+{
+	local side
+
+	for side in before after; do
+		case $1 in
+		kselftest-*) run_kselftest "$1" "$side" "${@:2}" ;;
+		glibc-*) run_glibc "$1" "$side" "${@:2}" ;;
+		guest-glibc) run_guest_glibc "$1" "$side" "${@:2}" ;;
+		esac
+		awk -f "$top/scripts/suite-results.awk" "$work/$1.$side.$2.log" > "$work/$1.$side.$2"
+	done
+}
+
+# What did not pass, or not on both sides: names of whole tests.
+doubtful()
+{
+	local part=/
+
+	case $1 in
+	kselftest-*) part='/.*' ;;
+	esac
+	{
+		grep -h '^fail' "$work/$1.before.1" "$work/$1.after.1"
+		sort "$work/$1.before.1" "$work/$1.after.1" | uniq -u
+	} | sed -e 's/^[a-z]* //' -e "s,$part\$,," | grep -v -x the-guest-and-its-log | sort -u
+}
+
+compare()
+{
+	local tests
+
+	once "$1" 1
+	: | tee "$work/$1.before.2" > "$work/$1.after.2"
+	mapfile -t tests < <(doubtful "$1")
+	[ ${#tests[@]} -eq 0 ] || once "$1" 2 "${tests[@]}"
+	awk -v suite="$1" -v table="$table" -f "$top/scripts/compare-suites.awk" \
+		"$work/$1".{before,after}.[12]
+}
+
+mkdir -p "$work"
+{
+	echo "| suite | before: pass / fail / skip | after | fail alike | unstable | newly failing |"
+	echo "|---|---|---|---|---|---|"
+} > "$table"
+for suite in "${suites[@]}"; do
+	compare "$suite"
+	result $? "$suite: nothing fails only after our patches"
+done
+sed 's/^/# /' "$table"
+finish

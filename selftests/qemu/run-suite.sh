@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# usage: run-suite.sh kselftest SECONDS COLLECTION [TEST]...
+#        run-suite.sh glibc SECONDS COMMANDS [TEST]...
+#
+# Runs in the guest a collection of the kernel's selftests, or the tests of
+# glibc whose names and commands the file COMMANDS has, or those of them that
+# are named. A test may take that many seconds.
+
+kind=$1 seconds=$2 source=$3
+shift 3
+
+run_kselftest()
+{
+	cd /usr/lib/codectl/kselftest || exit 1
+	chosen=''
+	for test; do
+		chosen="$chosen -t $source:$test"
+	done
+	# shellcheck disable=SC2086
+	./run_kselftest.sh -f -o "$seconds" ${chosen:--c $source}
+}
+
+# run_glibc_test NAME COMMAND - in the words of glibc's evaluate-test.sh
+run_glibc_test()
+{
+	timeout -s KILL "$seconds" sh -c "$2" < /dev/null > /tmp/said 2>&1
+	status=$?
+	case $status in
+	0) echo "PASS: $1"; return ;;
+	77) echo "UNSUPPORTED: $1"; return ;;
+	esac
+	tail -n 20 /tmp/said | sed 's/^/# /'
+	echo "# exit status $status"
+	echo "FAIL: $1"
+}
+
+run_glibc()
+{
+	export TIMEOUTFACTOR=10
+	while read -r name command; do
+		case " $* " in
+		"  " | *" $name "*) run_glibc_test "$name" "$command" ;;
+		esac
+	done < "$source"
+}
+
+"run_$kind" "$@"
