@@ -340,21 +340,44 @@ TEST_F(trace, odd_name)
 	unlink("/tmp/trace\nfile\t\\ \303\274");
 }
 
-/* A path of 3,000 bytes is cut. */
-TEST_F(trace, long_name)
+/* A folder with a path of 201 bytes for each level. */
+static int enter_long_dir(unsigned int levels)
 {
-	char name[201], cwd[512];
-	struct trace_file a;
-	size_t len;
+	char name[201];
 
 	memset(name, 'd', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	ASSERT_NE(NULL, getcwd(cwd, sizeof(cwd)));
-	ASSERT_EQ(0, chdir("/tmp"));
-	for (int i = 0; i < 15; i++) {
-		mkdir(name, 0755);
-		ASSERT_EQ(0, chdir(name));
+	if (chdir("/tmp"))
+		return -1;
+	while (levels--) {
+		if ((mkdir(name, 0755) && errno != EEXIST) || chdir(name))
+			return -1;
 	}
+	return 0;
+}
+
+static int leave_long_dir(unsigned int levels)
+{
+	char name[201];
+
+	memset(name, 'd', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	while (levels--) {
+		if (chdir("..") || rmdir(name))
+			return -1;
+	}
+	return 0;
+}
+
+/* A path of 3,000 bytes is cut. */
+TEST_F(trace, long_name)
+{
+	struct trace_file a;
+	char cwd[512];
+	size_t len;
+
+	ASSERT_NE(NULL, getcwd(cwd, sizeof(cwd)));
+	ASSERT_EQ(0, enter_long_dir(15));
 	ASSERT_EQ(0, file_create("file", 1));
 	ASK();
 	RUN("file", &a);
@@ -364,11 +387,40 @@ TEST_F(trace, long_name)
 	EXPECT_STREQ("...", a.n.path + len - 3);
 	EXPECT_EQ(0, strncmp(a.n.path, "/tmp/ddd", 8));
 	unlink("file");
-	for (int i = 0; i < 15; i++) {
-		ASSERT_EQ(0, chdir(".."));
-		rmdir(name);
-	}
+	EXPECT_EQ(0, leave_long_dir(15));
 	ASSERT_EQ(0, chdir(cwd));
+}
+
+/* Each name has an id, and none for ever: after so many all are new ones. */
+TEST_F(trace, many_names)
+{
+	struct trace_file first, a, last;
+	char path[64];
+
+	ASSERT_EQ(0, file_create(NAME, 1));
+	for (int i = 0; i < 16; i++) {
+		snprintf(path, sizeof(path), OTHER "%d", i);
+		unlink(path);
+		ASSERT_EQ(0, link(NAME, path));
+	}
+	ASK();
+	RUN(NAME, &first);
+	last = first;
+	for (int i = 0; i < 16; i++) {
+		snprintf(path, sizeof(path), OTHER "%d", i);
+		RUN(path, &a);
+		EXPECT_LT(last.id, a.id);
+		EXPECT_STREQ(path, a.n.path);
+		EXPECT_TRUE(is_version(&a, 1));
+		last = a;
+		RUN(NAME, &a);
+		EXPECT_EQ(i < 15, a.id == first.id);
+	}
+	for (int i = 0; i < 16; i++) {
+		snprintf(path, sizeof(path), OTHER "%d", i);
+		unlink(path);
+	}
+	unlink(NAME);
 }
 
 /* At read time, while the file is in memory; else its id. */
@@ -397,6 +449,65 @@ TEST_F(trace, sym_userobj)
 	EXPECT_NE(NULL, strstr(trace_find(&self->log, NULL,
 					  "<user stack unwind>")->text, line));
 	unlink(NAME);
+}
+
+static unsigned int count(const char *text, const char *what)
+{
+	unsigned int nr = 0;
+
+	while ((text = strstr(text, what))) {
+		text++;
+		nr++;
+	}
+	return nr;
+}
+
+#define DEPTH 12
+static struct stub deep_stub;
+static unsigned int deep;
+
+static void run_deeper(void)
+{
+	stub_run(&deep_stub, ++deep < DEPTH ? run_deeper : NULL);
+}
+
+/* What has no room for its path has its id; no frame goes. */
+TEST_F(trace, sym_userobj_without_room)
+{
+	struct stub *stub = &deep_stub;
+	const char *text;
+	char cwd[512];
+	int fd;
+
+	ASSERT_NE(NULL, getcwd(cwd, sizeof(cwd)));
+	ASSERT_EQ(0, enter_long_dir(9));
+	ASSERT_EQ(0, file_create("file", 1));
+	fd = open("file", O_RDONLY | O_CLOEXEC);
+	ASSERT_EQ(0, stub_map(stub, 1));
+	stub_table(stub);
+	ASSERT_EQ(stub->text, mmap(stub->text, PAGE, PROT_READ | PROT_EXEC,
+				   MAP_PRIVATE | MAP_FIXED, fd, PAGE));
+	ASSERT_EQ(0, stub_register(stub));
+	close(fd);
+	ASK();
+	run_deeper();
+	READ_LOG();
+	ASSERT_TRUE(trace_stack(&self->log,
+				cookie_of(&self->log,
+					  trace_find(&self->log, NULL,
+						     "sys_enter: ")),
+				&self->stack));
+	EXPECT_LT(3 * DEPTH, self->stack.nr);
+	ASSERT_EQ(0, tracefs_write(&self->t, "options/sym-userobj", "1"));
+	READ_LOG();
+	text = trace_find(&self->log, NULL, "<user stack unwind>")->text;
+	EXPECT_EQ(self->stack.nr, count(text, " =>  <"));
+	EXPECT_LT(1, count(text, "> : path=/tmp/ddd"));
+	EXPECT_GT(DEPTH, count(text, "> : path=/tmp/ddd"));
+	EXPECT_LT(0, count(text, "> : 0x"));
+	unlink("file");
+	EXPECT_EQ(0, leave_long_dir(9));
+	ASSERT_EQ(0, chdir(cwd));
 }
 
 static const struct {

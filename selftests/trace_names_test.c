@@ -198,6 +198,46 @@ TEST_F(trace, claims_about_a_file)
 	EXPECT_EQ(NULL, strstr(self->log.buf, "badbad"));
 }
 
+/* Text that was copied out of its file is still that of the file. */
+TEST_F(trace, text_apart_from_its_file)
+{
+	const struct trace_entry *e;
+	struct trace_file f;
+	uint8_t *object;
+	struct stub stub;
+	int fd;
+
+	fd = elf_create("/tmp/trace_names_elf", 3);
+	ASSERT_LE(0, fd);
+	object = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	ASSERT_NE(MAP_FAILED, object);
+	close(fd);
+	ASSERT_EQ(0, stub_map(&stub, 1));
+	ASSERT_EQ(0, stub_text_at(&stub, object + PAGE));
+	stub_table(&stub);
+	ASSERT_EQ(0, register_elf(&(struct code_elf_info) {
+		.elf_start = addr_of(object),
+		.elf_end = addr_of(object) + 2 * PAGE,
+		.text_start = addr_of(stub.text),
+		.text_end = addr_of(stub.text) + PAGE,
+		.sframe_start = addr_of(stub.table),
+		.sframe_end = addr_of(stub.table) + stub.table_size,
+	}));
+	ASSERT_EQ(0, ask_for_stacks(&self->t, false));
+	stub_run(&stub, NULL);
+	READ_LOG();
+	e = trace_find(&self->log, NULL, "sys_enter: ");
+	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, e),
+				&self->stack));
+	EXPECT_EQ(truth.nr, self->stack.nr);
+	EXPECT_EQ(PAGE + stub.marker_off, self->stack.frame[0].offset);
+	ASSERT_TRUE(trace_find_file(&self->log, self->stack.first,
+				    self->stack.frame[0].id, &f));
+	EXPECT_STREQ("verified", f.n.names);
+	EXPECT_STREQ("/tmp/trace_names_elf", f.n.path);
+	unlink("/tmp/trace_names_elf");
+}
+
 static int replay(const char *text)
 {
 	struct tracefs top;

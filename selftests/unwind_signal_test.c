@@ -109,6 +109,44 @@ TEST_F(unwind, handler_of_a_wild_jump)
 	EXPECT_FALSE(has_kernel_address(&self->stack));
 }
 
+/*
+ * A frame that cannot be read: its first word, which the handler returns to, ends
+ * a page, and the rest of it is in the next one, which the handler takes away.
+ */
+static char *volatile frame_rest;
+static volatile uintptr_t frame_first;
+
+static noinline void on_signal_without_frame(int sig)
+{
+	frame_first = (uintptr_t)__builtin_dwarf_cfa() - 8;
+	if (!frame_rest)
+		return;
+	mprotect(frame_rest, PAGE, PROT_NONE);
+	marker();
+	mprotect(frame_rest, PAGE, PROT_READ | PROT_WRITE);
+}
+
+TEST_F(unwind, frame_that_cannot_be_read)
+{
+	stack_t ss = { .ss_size = 64 * PAGE };
+	char *end;
+
+	ss.ss_sp = map_pages(64, PROT_READ | PROT_WRITE);
+	ASSERT_NE(NULL, ss.ss_sp);
+	ASSERT_EQ(0, catch(SIGUSR1, on_signal_without_frame, SA_ONSTACK));
+	ASSERT_EQ(0, sigaltstack(&ss, NULL));
+	raise(SIGUSR1);
+	end = (char *)(frame_first & -PAGE);
+	ss.ss_size -= frame_first + 8 - (uintptr_t)end;
+	ASSERT_EQ(0, sigaltstack(&ss, NULL));
+	frame_rest = end;
+	raise(SIGUSR1);
+	EXPECT_EQ((uintptr_t)end, frame_first + 8);
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	/* The handler, and what it returns to. */
+	EXPECT_EQ(2, self->stack.nr);
+}
+
 FIXTURE(altstack)
 {
 	struct sampler sampler;
