@@ -8,6 +8,6 @@
 
 out=$(readlink /proc/$$/fd/1)
 case $out in
-*.out) printf 'cd %q && %s\n' "$PWD" "${*@Q}" >> "${out%.out}.command" ;;
+*.out) printf 'mkdir -p %q && cd %q && %s\n' "$PWD" "$PWD" "${*@Q}" >> "${out%.out}.command" ;;
 esac
 exec "$@"

@@ -62,6 +62,7 @@ run_guest_glibc()
 		--exclude='*.d' --exclude='*.dt' --exclude='*.map' --exclude='*.out' \
 		--exclude='*.h' --exclude='*.test-result' --exclude='*.command' \
 		--exclude='nptl/tst-*' "$from/" "$tree/"
+	cp "$(gcc -print-file-name=libgcc_s.so.1)" "$(gcc -print-file-name=libstdc++.so.6)" "$tree/"
 	(cd "$from" && awk 'FNR == 1 { name = FILENAME; sub(/.command$/, "", name) }
 		{ line[name] = $0; nr[name]++ }
 		END { for (name in nr) if (nr[name] == 1) print name, line[name] }' \
