@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Whether the kernel gives back the memory that a test makes it take. */
+#ifndef CODECTL_MEMORY_H
+#define CODECTL_MEMORY_H
+
+#include "codectl_test.h"
+
+/**
+ * struct memory - what is in use
+ * @slab: in slabs that the kernel cannot give back by itself, in kB
+ * @regions: registrations, with those of which a part is still to be freed
+ */
+struct memory {
+	long slab;
+	long regions;
+};
+
+/* False if it cannot be known. */
+bool memory_now(struct memory *m);
+/*
+ * Whether no more is in use than was at @before, but for what caches keep.  What
+ * was freed is freed some time later; where KASAN keeps it for good, kmemleak
+ * looks for leaks, so that this has nothing to say.
+ */
+bool memory_is_back(const struct memory *before);
+
+#endif /* CODECTL_MEMORY_H */
