@@ -4,30 +4,14 @@
  * (/proc/self/fail-nth): the call reports it and has changed nothing.  For
  * kernels with failslab and fail_usercopy.
  */
-#include <fcntl.h>
 #include <linux/limits.h>
 #include <sys/wait.h>
 
-#include "codectl_test.h"
+#include "fault.h"
 #include "jit_table.h"
 #include "kselftest_harness.h"
 #include "proc_file.h"
-
-#define FAILSLAB "/sys/kernel/debug/failslab/"
-#define FAIL_USERCOPY "/sys/kernel/debug/fail_usercopy/"
-
-static int write_file(const char *name, const char *text)
-{
-	int fd = open(name, O_WRONLY);
-	ssize_t ret;
-
-	if (fd < 0)
-		return -1;
-	ret = write(fd, text, strlen(text));
-	close(fd);
-
-	return ret < 0 ? -1 : 0;
-}
+#include "sframe_build.h"
 
 FIXTURE(fault)
 {
@@ -40,11 +24,7 @@ FIXTURE(fault)
 FIXTURE_SETUP(fault)
 {
 	REQUIRE_CODECTL();
-	/* Allocations that may sleep are left alone by default. */
-	ASSERT_EQ(0, write_file(FAILSLAB "ignore-gfp-wait", "N"));
-	ASSERT_EQ(0, write_file(FAILSLAB "verbose", "0"));
-	ASSERT_EQ(0, write_file(FAIL_USERCOPY "verbose", "0"));
-	self->fd = open("/proc/thread-self/fail-nth", O_RDWR);
+	self->fd = fault_open();
 	ASSERT_LE(0, self->fd);
 	self->mem = map_pages(4, PROT_READ | PROT_WRITE | PROT_EXEC);
 	ASSERT_NE(NULL, self->mem);
@@ -56,25 +36,6 @@ FIXTURE_TEARDOWN(fault)
 {
 	munmap(self->mem, 4 * PAGE);
 	close(self->fd);
-}
-
-static void arm(int fd, unsigned int nth)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", nth);
-	pwrite(fd, text, strlen(text), 0);
-}
-
-/* Whether the fault was used up; none is armed afterwards. */
-static bool disarm(int fd)
-{
-	char text[16] = "";
-
-	pread(fd, text, sizeof(text) - 1, 0);
-	arm(fd, 0);
-
-	return atoi(text) == 0;
 }
 
 static int register_claim(uint64_t start, uint64_t end)
@@ -92,6 +53,21 @@ static int register_claim(uint64_t start, uint64_t end)
 	};
 
 	return register_elf(&info);
+}
+
+/* With a table, the header of which is read. */
+static int register_section(uint64_t start, uint64_t end)
+{
+	static uint8_t section[256];
+	const struct fre_spec row = {
+		.info = FRE_INFO(FRE_SP, 1, FRE_WORD1), .word = { 8 },
+	};
+	const struct fde_spec fde = {
+		.func = start, .size = PAGE, .nr_fres = 1, .fre = &row,
+	};
+	size_t len = sframe_build(section, sizeof(section), &fde, 1, 0);
+
+	return register_text(start, end, section, len);
 }
 
 /* At least @faults of its copies of what the caller has can fail. */
@@ -129,6 +105,11 @@ static void fail_each(struct __test_metadata *_metadata,
 TEST_F(fault, register)
 {
 	fail_each(_metadata, self, register_claim, 3, 3);
+}
+
+TEST_F(fault, register_section)
+{
+	fail_each(_metadata, self, register_section, 1, 2);
 }
 
 TEST_F(fault, register_compiled_code)
@@ -219,33 +200,6 @@ TEST_F(fault, munmap)
 		munmap(text, 3 * PAGE);
 	}
 	EXPECT_EQ(0, ret);
-}
-
-TEST_F(fault, fork)
-{
-	unsigned int nth, failed = 0;
-	bool used = true;
-	int status;
-	pid_t pid;
-
-	ASSERT_EQ(0, register_claim(self->start, self->end));
-	for (nth = 1; used && nth < 1000; nth++) {
-		arm(self->fd, nth);
-		pid = fork();
-		if (!pid)
-			_exit(register_claim(self->start, self->end) != -EEXIST);
-		used = disarm(self->fd);
-		if (pid < 0) {
-			failed++;
-			ASSERT_EQ(-EEXIST, register_claim(self->start, self->end));
-			continue;
-		}
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_EQ(0, status);
-	}
-	EXPECT_FALSE(used);
-	EXPECT_LT(0, failed);
-	EXPECT_EQ(0, unregister_text(self->start, self->end));
 }
 
 /* Opens and reads the file, or asks for all there is to say; 0 or an error. */

@@ -24,7 +24,7 @@ for path in "$tests"/selftests/*_test "$tests"/selftests/*_test.sh \
 	[ -e "$path" ] || continue
 	# Faults can be injected on the debug kernel only.
 	case $path in
-	*/fault_test) [ -d /sys/kernel/debug/failslab ] || continue ;;
+	*/fault_*test) [ -d /sys/kernel/debug/failslab ] || continue ;;
 	esac
 	case $path in
 	*/glibc-tests/*) name=glibc ;;
