@@ -38,17 +38,6 @@ mkdir -p "$out/logs" || exit 2
 # What is mapped where decides how many pages of a table fault.
 guest=("$top/selftests/qemu/guest.sh" --append norandmaps --add "$programs:/bench")
 
-# The same guest with the kernel of the unpatched source.
-stock_images()
-{
-	local stock=$out/stock
-
-	mkdir -p "$stock"
-	ln -sf "$images/root.squashfs" "$images/tsc-khz" "$stock"
-	ln -sf "$build/guest/bzImage-stock" "$stock/bzImage-fast"
-	echo "$stock"
-}
-
 # From where to where the kernel walks a stack; it is not moved about.
 walk_addresses()
 {
@@ -76,7 +65,10 @@ run()
 	case $1 in
 	icount) "${guest[@]}" --images "$images" --icount -- sh -c "cd /bench && $2" ;;
 	guest) "${guest[@]}" --images "$images" -- sh -c "cd /bench && $2" ;;
-	stock) "${guest[@]}" --images "$(stock_images)" --icount -- sh -c "cd /bench && $2" ;;
+	stock)
+		"${guest[@]}" --images "$build/guest" --kernel stock --icount \
+			-- sh -c "cd /bench && $2"
+		;;
 	touched) run_touched "$2" ;;
 	native) (cd "$programs" && BUILD=$build bash -c "$2") ;;
 	*) die "run where? $1" ;;

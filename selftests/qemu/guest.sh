@@ -14,7 +14,7 @@ usage()
 	usage: guest.sh --images DIR [OPTION]... -- COMMAND [ARG...]
 	       guest.sh --images DIR [OPTION]... --shell
 
-	  --kernel fast|debug       the kernel to boot (default: fast)
+	  --kernel fast|debug|stock  the kernel to boot (default: fast)
 	  --append KERNELARGS       add to the kernel's command line
 	  --add HOSTPATH[:GUESTPATH]  a file or folder for the guest; GUESTPATH
 	                            defaults to the absolute HOSTPATH
@@ -71,9 +71,9 @@ check_options()
 {
 	[ -n "$images" ] || usage
 	case $kernel in
-	fast) memory=2G ;;
+	fast | stock) memory=2G ;;
 	debug) memory=3G ;;
-	*) die "no such kernel: $kernel (fast or debug)" ;;
+	*) die "no such kernel: $kernel (fast, debug or stock)" ;;
 	esac
 	case $seconds in
 	'' | *[!0-9]*) die "not a number of seconds: $seconds" ;;
@@ -147,7 +147,7 @@ describe_machine()
 	fi
 	args+=" tsc_early_khz=$khz"
 	args+=" panic_on_warn=1 log_buf_len=4M random.trust_cpu=on printk.time=1"
-	[ "$kernel" = fast ] || args+=" rcupdate.rcu_cpu_stall_timeout=300"
+	[ "$kernel" != debug ] || args+=" rcupdate.rcu_cpu_stall_timeout=300"
 	# shellcheck disable=SC2054
 	machine=(
 		qemu-system-x86_64 "${accel[@]}" -cpu max
