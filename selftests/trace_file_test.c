@@ -341,12 +341,18 @@ TEST_F(trace, odd_name)
 }
 
 /* A folder with a path of 201 bytes for each level. */
-static int enter_long_dir(unsigned int levels)
+static const char *long_dir(void)
 {
-	char name[201];
+	static char name[201];
 
 	memset(name, 'd', sizeof(name) - 1);
-	name[sizeof(name) - 1] = '\0';
+	return name;
+}
+
+static int enter_long_dir(unsigned int levels)
+{
+	const char *name = long_dir();
+
 	if (chdir("/tmp"))
 		return -1;
 	while (levels--) {
@@ -358,10 +364,8 @@ static int enter_long_dir(unsigned int levels)
 
 static int leave_long_dir(unsigned int levels)
 {
-	char name[201];
+	const char *name = long_dir();
 
-	memset(name, 'd', sizeof(name) - 1);
-	name[sizeof(name) - 1] = '\0';
 	while (levels--) {
 		if (chdir("..") || rmdir(name))
 			return -1;
