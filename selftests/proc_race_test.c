@@ -280,4 +280,45 @@ TEST_F(race, a_process_that_exits_while_it_is_read)
 	EXPECT_LT(10, i);
 }
 
+static void query_and_read(pid_t pid, unsigned long *seen)
+{
+	static char all[1 << 14];
+	struct code_query q = {
+		.size = sizeof(q),
+		.query_flags = CODE_QUERY_OR_NEXT,
+	};
+	int fd = proc_open(pid);
+
+	for (; fd >= 0 && !code_query(fd, &q); q.query_addr = q.text_end)
+		++*seen;
+	while (fd >= 0 && read(fd, all, sizeof(all)) > 0)
+		++*seen;
+	close(fd);
+}
+
+/*
+ * What execve() registers nobody shares, so that it goes as soon as its process
+ * does, and not some time later.
+ */
+TEST_F(race, processes_that_exec_and_exit_while_they_are_read)
+{
+	double end = now() + scaled_seconds(10);
+	unsigned long seen = 0;
+	unsigned int i;
+
+	for (i = 0; i < 200 && now() < end; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		while (waitpid(pid, NULL, WNOHANG) == 0)
+			query_and_read(pid, &seen);
+	}
+	TH_LOG("%lu registrations and lines of %u processes", seen, i);
+	EXPECT_LT(10, i);
+	EXPECT_LT(i, seen);
+}
+
 TEST_HARNESS_MAIN

@@ -39,11 +39,27 @@ struct codectl_private {
 	struct code_query	query;	/* of the registration that is shown */
 };
 
+/* -ESRCH: nobody uses the address space any more. */
+static struct codectl_region *codectl_get_user_next(struct mm_struct *mm,
+						    unsigned long addr)
+{
+	struct codectl_region *region;
+
+	if (!mmget_not_zero(mm))
+		return ERR_PTR(-ESRCH);
+	region = codectl_get_next(mm, addr);
+	mmput(mm);
+
+	return region;
+}
+
 static struct codectl_region *
 codectl_seq_get(struct codectl_private *priv, loff_t *pos)
 {
-	struct codectl_region *region = codectl_get_next(priv->mm, *pos);
+	struct codectl_region *region = codectl_get_user_next(priv->mm, *pos);
 
+	if (IS_ERR(region))
+		region = NULL;
 	if (region)
 		codectl_fill_query(region, &priv->query);
 	else
@@ -276,11 +292,11 @@ static int codectl_check_query(const struct code_query *q)
 /* Touches no mapping unless names are asked for. */
 static int codectl_query_region(struct mm_struct *mm, struct code_query *q)
 {
-	struct codectl_region *region = codectl_get_next(mm, q->query_addr);
+	struct codectl_region *region = codectl_get_user_next(mm, q->query_addr);
 	int ret = 0;
 
-	if (!region)
-		return atomic_read(&mm->mm_users) ? -ENOENT : -ESRCH;
+	if (IS_ERR_OR_NULL(region))
+		return region ? PTR_ERR(region) : -ENOENT;
 
 	codectl_fill_query(region, q);
 	if (!(q->query_flags & CODE_QUERY_OR_NEXT) &&

@@ -32,10 +32,19 @@
 
 #include <trace/events/codectl.h>
 
+/*
+ * @exclusive: neither this registry nor any of its registrations was ever that of
+ *	another address space
+ * @gap_start: start of a range without registrations, where a munmap() was
+ * @gap_last: last byte of it; both only for the one owner of the registry
+ */
 struct codectl_registry {
 	refcount_t		ref;
 	unsigned int		nr;
+	bool			exclusive;
 	u64			gen;
+	unsigned long		gap_start;
+	unsigned long		gap_last;
 	struct maple_tree	tree;
 	struct rcu_work		free_work;
 };
@@ -76,13 +85,15 @@ void codectl_claim_free(struct codectl_claim *claim)
 	kfree(claim);
 }
 
-static void codectl_region_free_rcu(struct rcu_head *rcu)
+static void codectl_region_free(struct codectl_region *region)
 {
-	struct codectl_region *region =
-		container_of(rcu, struct codectl_region, rcu);
-
 	codectl_claim_free(region->claim);
 	kmem_cache_free(codectl_region_cachep, region);
+}
+
+static void codectl_region_free_rcu(struct rcu_head *rcu)
+{
+	codectl_region_free(container_of(rcu, struct codectl_region, rcu));
 }
 
 void codectl_region_put(struct codectl_region *region)
@@ -91,17 +102,19 @@ void codectl_region_put(struct codectl_region *region)
 		call_rcu(&region->rcu, codectl_region_free_rcu);
 }
 
-/* Runs after a grace period: nobody searches the tree any more. */
-static void codectl_registry_free(struct work_struct *work)
+/* Nobody searches the tree any more. */
+static void codectl_registry_free(struct codectl_registry *reg)
 {
-	struct codectl_registry *reg =
-		container_of(to_rcu_work(work), struct codectl_registry,
-			     free_work);
 	MA_STATE(mas, &reg->tree, 0, 0);
 	struct codectl_region *region;
 
-	mas_for_each(&mas, region, ULONG_MAX)
-		codectl_region_put(region);
+	mas_for_each(&mas, region, ULONG_MAX) {
+		if (!reg->exclusive)
+			codectl_region_put(region);
+		else if (refcount_dec_and_test(&region->ref))
+			codectl_region_free(region);
+		cond_resched();
+	}
 	/*
 	 * Nobody looks any more, and what frees the nodes of a large tree from
 	 * an RCU callback takes the metadata of an inner node with 15 slots for
@@ -110,6 +123,13 @@ static void codectl_registry_free(struct work_struct *work)
 	mt_clear_in_rcu(&reg->tree);
 	__mt_destroy(&reg->tree);
 	kfree(reg);
+}
+
+/* Runs after a grace period. */
+static void codectl_registry_free_work(struct work_struct *work)
+{
+	codectl_registry_free(container_of(to_rcu_work(work),
+					   struct codectl_registry, free_work));
 }
 
 static struct codectl_registry *codectl_registry_alloc(gfp_t gfp)
@@ -128,7 +148,8 @@ static struct codectl_registry *codectl_registry_alloc(gfp_t gfp)
 	mt_init_flags(&reg->tree, MT_FLAGS_USE_RCU | MT_FLAGS_LOCK_EXTERN);
 	refcount_set(&reg->ref, 1);
 	reg->gen = codectl_next_id();
-	INIT_RCU_WORK(&reg->free_work, codectl_registry_free);
+	reg->exclusive = true;
+	INIT_RCU_WORK(&reg->free_work, codectl_registry_free_work);
 
 	return reg;
 }
@@ -149,6 +170,7 @@ codectl_registry_copy(struct codectl_registry *old, gfp_t gfp)
 	if (!reg)
 		return NULL;
 
+	reg->exclusive = false;
 	if (__mt_dup(&old->tree, &reg->tree, gfp)) {
 		kfree(reg);
 		return NULL;
@@ -252,6 +274,7 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 	MA_STATE(mas, &reg->tree, region->text_start, last);
 
 	region->gen = codectl_next_id();
+	reg->gap_last = 0;
 	ret = mas_store_gfp(&mas, region, GFP_KERNEL_ACCOUNT);
 	if (!ret) {
 		refcount_inc(&region->ref);
@@ -284,11 +307,24 @@ static int codectl_erase_region(struct mm_struct *mm,
 	return 0;
 }
 
+/* The first registration with text in a range; also, what gap the range is in. */
 static struct codectl_region *
 codectl_first(struct codectl_registry *reg, unsigned long start,
 	      unsigned long end)
 {
 	MA_STATE(mas, &reg->tree, start, start);
+	struct codectl_region *region = mas_walk(&mas);
+
+	if (region)
+		return region;
+	if (mas.last >= end - 1) {
+		if (refcount_read(&reg->ref) == 1) {
+			reg->gap_start = mas.index;
+			reg->gap_last = mas.last;
+		}
+		return NULL;
+	}
+	mas_set(&mas, start);
 
 	return mas_find(&mas, end - 1);
 }
@@ -333,6 +369,11 @@ void __codectl_munmap(struct mm_struct *mm, unsigned long start,
 	struct codectl_registry *reg = codectl_registry_locked(mm);
 	struct codectl_region *region;
 
+	/* Most are next to the one before. */
+	if (refcount_read(&reg->ref) == 1 && start >= reg->gap_start &&
+	    end - 1 <= reg->gap_last)
+		return;
+
 	while (reg && (region = codectl_first(reg, start, end))) {
 		reg = codectl_registry_own(mm, gfp);
 		if (!reg || codectl_erase_region(mm, reg, region, gfp,
@@ -346,6 +387,8 @@ void __codectl_munmap(struct mm_struct *mm, unsigned long start,
 
 void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg)
 {
+	/* Whoever shares it already has written the same. */
+	WRITE_ONCE(reg->exclusive, false);
 	refcount_inc(&reg->ref);
 	rcu_assign_pointer(mm->codectl, reg);
 }
@@ -371,11 +414,40 @@ static void codectl_trace_exit(struct codectl_registry *reg)
 		trace_code_unregister(task_tgid_nr(current), region, reason);
 }
 
-/* Nobody can look up in @mm any more, but others may share its registry. */
+/*
+ * @mm has no users any more, so that nobody can look up in it, but others may share
+ * its registry.
+ */
 void __codectl_mm_exit(struct mm_struct *mm)
 {
-	codectl_trace_exit(rcu_dereference_protected(mm->codectl, true));
-	codectl_registry_drop(mm);
+	struct codectl_registry *reg =
+		rcu_dereference_protected(mm->codectl, true);
+
+	codectl_trace_exit(reg);
+	RCU_INIT_POINTER(mm->codectl, NULL);
+	if (READ_ONCE(reg->exclusive))
+		codectl_registry_free(reg);
+	else
+		codectl_registry_put(reg);
+}
+
+/**
+ * codectl_generation() - get the generation of the registry of an address space
+ * @mm: the address space
+ *
+ * Context: any but NMI; the address space cannot go away.
+ * Return: the generation, unlike that of any other registry and of this one
+ * before or after a change; 0 where nothing is registered.
+ */
+u64 codectl_generation(struct mm_struct *mm)
+{
+	const struct codectl_registry *reg;
+
+	guard(rcu)();
+	reg = rcu_dereference(mm->codectl);
+
+	/* As in codectl_search(). */
+	return reg ? smp_load_acquire(&reg->gen) : 0;
 }
 
 static struct codectl_region *
@@ -507,7 +579,8 @@ static struct codectl_region *codectl_try_next(struct mm_struct *mm,
  * @mm: the address space
  * @addr: the address
  *
- * Context: process; may sleep; the address space cannot go away.
+ * Context: process; may sleep; the caller holds @mm as one of its users does, as
+ * by mmget().
  * Return: the registration that covers @addr, or the first one above it, with a
  * reference for codectl_region_put(); NULL if there is none.
  */

@@ -96,6 +96,7 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 		   unsigned int max);
 int codectl_erase(struct mm_struct *mm, unsigned long start, unsigned long end);
 u64 codectl_next_id(void);
+u64 codectl_generation(struct mm_struct *mm);
 struct codectl_region *codectl_get_next(struct mm_struct *mm,
 					unsigned long addr);
 bool codectl_find(struct mm_struct *mm, unsigned long ip,
