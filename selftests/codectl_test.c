@@ -56,6 +56,25 @@ bool text_is_registered(uint64_t addr)
 	return err == -EEXIST;
 }
 
+void forget_rules(void)
+{
+	/* Not a mapping of its own: it could be where a test has removed one. */
+	static uint8_t text[1];
+	struct code_jit_info info = {
+		.text_start = addr_of(text),
+		.text_end = addr_of(text) + sizeof(text),
+		.jit_flags = CODE_JIT_DEFAULT_RULE,
+	};
+
+	long ret = sys_codectl(CODE_REGISTER_JIT, &info, sizeof(info), 0);
+
+	/* Where it is switched off no rule is taken. */
+	if (ret == -ENOSYS)
+		return;
+	if (ret || unregister_text(info.text_start, info.text_end))
+		abort();
+}
+
 bool have_codectl(void)
 {
 	return sys_codectl(CODE_UNREGISTER, NULL, 0, CODE_FLAG_INVALID) !=

@@ -46,6 +46,12 @@ int register_text(uint64_t start, uint64_t end, const void *sframe, size_t len);
 int register_elf_text(uint64_t start, uint64_t end);
 int unregister_text(uint64_t start, uint64_t end);
 
+/*
+ * The kernel looks at all tables again: otherwise it takes what it has found there
+ * before, as tables do not change while they are registered.
+ */
+void forget_rules(void);
+
 /* Whether some registration covers @addr; its page is mapped executable. */
 bool text_is_registered(uint64_t addr);
 

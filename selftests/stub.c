@@ -130,6 +130,7 @@ int stub_unregister(const struct stub *stub)
 			       addr_of(stub->text) + PAGE);
 }
 
+bool stub_rules_kept;
 uint64_t stub_plant;
 uint64_t stub_fp;
 int64_t stub_fp_off;
@@ -164,6 +165,8 @@ __attribute__((noinline)) void stub_run(const struct stub *stub,
 	stub_function run = (stub_function)stub->text;
 	uint64_t own[3], cfa;
 
+	if (!stub_rules_kept)
+		forget_rules();
 	truth_callers();
 	/* All arguments are in registers: the call is made with this SP. */
 	asm volatile("mov %%rsp, %0" : "=r"(cfa));

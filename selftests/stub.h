@@ -55,6 +55,9 @@ void stub_run(const struct stub *stub, void (*callback)(void));
 /* Exits in it, in the place of the marker. */
 void stub_run_exit(const struct stub *stub);
 
+/* Whether the kernel may take what it has found in tables before. */
+extern bool stub_rules_kept;
+
 /* What the stub has in the word at its SP. */
 extern uint64_t stub_plant;
 /* What it has in %rbp; or, if that is not 0, how far %rbp is from the CFA. */
