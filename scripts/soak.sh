@@ -7,9 +7,8 @@
 # kernel: races that a single run misses show up here. Then some for longer:
 # 100,000 stacks out of a buffer that overflows, 10,000 times names on demand,
 # 10,000 objects that come and go (memory by slab counters on the fast kernel, by
-# kmemleak on the other), the decoder against its oracles in every file, what is
-# fuzzed on the host, each for FUZZ_SECONDS (default 600), and others' suites on
-# kernel and C library with and without our patches.
+# kmemleak on the other), the decoder against its oracles in every file, what is fuzzed on the host, each for FUZZ_SECONDS (default 600), and others'
+# suites on kernel and C library with and without our patches.
 
 set -u
 

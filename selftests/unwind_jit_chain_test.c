@@ -304,18 +304,18 @@ TEST_F(table, whole_rows_only)
 /* What is reserved bounds what is in use, in whole rows too. */
 TEST_F(table, used_up_to_what_is_reserved)
 {
+	const struct code_jit_info info = stub_jit_info(&self->stub);
 	jit_table *t = stub_jit_table(&self->stub);
 
-	ASSERT_EQ(0, stub_register_jit(&self->stub));
 	t->used_len = -1UL;
 	t->reserved_len = 3 * sizeof(jit_row);
-	walk(_metadata, self, COMPLETE, COMPLETE);
+	walk_region(_metadata, self, &info, COMPLETE, COMPLETE);
 	t->reserved_len += 23;
-	walk(_metadata, self, COMPLETE, COMPLETE);
+	walk_region(_metadata, self, &info, COMPLETE, COMPLETE);
 	t->reserved_len -= 24;
-	walk(_metadata, self, NONE);
+	walk_region(_metadata, self, &info, NONE);
 	t->reserved_len = 0;
-	walk(_metadata, self, NONE);
+	walk_region(_metadata, self, &info, NONE);
 }
 
 TEST_HARNESS_MAIN

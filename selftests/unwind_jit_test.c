@@ -244,6 +244,7 @@ static void check_pair(struct __test_metadata *_metadata,
 		       unsigned int frames)
 {
 	truth_reset();
+	forget_rules();
 	call_beside_invented_frame(p->outer);
 	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
 	EXPECT_LT(INNERMOST_FRAMES, truth.nr);

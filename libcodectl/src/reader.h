@@ -2,7 +2,8 @@
 #ifndef CODECTL_READER_H
 #define CODECTL_READER_H
 
-#define jit_find	codectl_jit_find
+#define jit_find_place	codectl_jit_find_place
+#define jit_row_remains	codectl_jit_row_remains
 
 #include "jit.h"
 

@@ -6,6 +6,29 @@
 #include <linux/types.h>
 
 #include "rule.h"
+#include "sframe.h"
+
+/*
+ * Takes %UNWIND_RULE_COMMON off a rule of the decoder, which the others do not know.
+ * False if it was there for another kind of rule.
+ */
+static inline bool take_common(struct unwind_rule *rule)
+{
+	bool cfa = rule->cfa.kind == UNWIND_LOC_VAL &&
+		   (rule->cfa.base == SFRAME_AMD64_SP ||
+		    rule->cfa.base == SFRAME_AMD64_FP);
+	bool ra = rule->ra.kind == UNWIND_LOC_MEM &&
+		  rule->ra.base == UNWIND_BASE_CFA;
+	bool fp = rule->fp.kind == UNWIND_LOC_SAME ||
+		  (rule->fp.kind == UNWIND_LOC_MEM &&
+		   rule->fp.base == UNWIND_BASE_CFA);
+
+	if (!(rule->flags & UNWIND_RULE_COMMON))
+		return true;
+
+	rule->flags &= ~UNWIND_RULE_COMMON;
+	return !rule->flags && cfa && ra && fp;
+}
 
 bool same_loc(const struct unwind_loc *a, const struct unwind_loc *b);
 bool same_rule(const struct unwind_rule *a, const struct unwind_rule *b);

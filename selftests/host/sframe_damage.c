@@ -146,6 +146,8 @@ static void compare(struct sframe_section *sec, struct lib_section *lib, s64 pc,
 	bool either = false, alive;
 	int ret = sframe_find(sec, sec->start + pc, &ours);
 
+	if (!ret && !take_common(&ours))
+		ret = -EPROTO;
 	alive = fence_survives(lib_ret = lib_find(lib, pc, &theirs));
 	if (!alive) {
 		count("libsframe: dies of a lookup");

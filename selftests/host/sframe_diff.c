@@ -44,6 +44,8 @@ static void compare(struct object *obj, s64 pc)
 	int ret, lib_ret;
 
 	ret = sframe_find(&obj->sec, obj->sec.start + pc, &ours);
+	if (!ret && !take_common(&ours))
+		ret = -EPROTO;
 	lib_ret = lib_find(obj->lib, pc, &theirs);
 	theirs.start += obj->sec.start;
 

@@ -9,6 +9,7 @@
 #include <linux/errno.h>
 #include <linux/uaccess.h>
 
+#include "compare.h"
 #include "sframe.h"
 
 #define MAX_TRIED 16
@@ -53,6 +54,7 @@ static void try_ip(const struct sframe_section *sec, unsigned long ip)
 	}
 
 	require(ip - rule.start < rule.size);
+	require(take_common(&rule));
 	if (rule.flags) {
 		require(rule.flags == UNWIND_RULE_OUTERMOST ||
 			rule.flags == UNWIND_RULE_SIGNAL);

@@ -82,6 +82,8 @@ static bool compare(s64 pc, u32 *rules)
 	lib_ret = lib_find(now.lib, pc, &theirs);
 	theirs.start += now.sec.start;
 	*rules += !ret;
+	if (!ret && !take_common(&ours))
+		ret = -EPROTO;
 	if (ret == lib_ret && (ret || same_rule(&ours, &theirs)))
 		return true;
 	printf("# section %+lld\n", (long long)pc);

@@ -32,6 +32,7 @@
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
@@ -69,44 +70,61 @@ struct jit_walk {
 	((table) + sizeof(struct code_jit_unwind_table) +		\
 	 (unsigned long)(nr) * sizeof(struct code_jit_unwind_fre))
 
-static __always_inline bool jit_get_range(unsigned long addr, u32 *start,
-					  u32 *size)
+/* Two fields that lie side by side, at a multiple of 8, by one load. */
+static __always_inline bool jit_get_pair(unsigned long addr, u32 *first,
+					 u32 *second)
 {
-	jit_get(*start, addr + offsetof(struct code_jit_unwind_fre, ip_off),
-		fault);
-	jit_get(*size, addr + offsetof(struct code_jit_unwind_fre, size),
-		fault);
+	union {
+		u64	both;
+		u32	each[2];
+	} pair;
+
+	jit_get(pair.both, addr, fault);
+	*first = pair.each[0];
+	*second = pair.each[1];
 
 	return true;
 fault:
 	return false;
 }
 
+static __always_inline bool jit_get_range(unsigned long addr, u32 *start,
+					  u32 *size)
+{
+	return jit_get_pair(addr + offsetof(struct code_jit_unwind_fre, size),
+			    size, start);
+}
+
 static __always_inline bool jit_get_rule(unsigned long addr,
 					 struct code_jit_unwind_fre *fre)
 {
-	union {
-		u32	word;
-		u8	byte[4];
-	} bits;
+	u32 cfa, ra, fp, bits;
 
-	jit_get(fre->cfa_off,
-		addr + offsetof(struct code_jit_unwind_fre, cfa_off), fault);
-	jit_get(fre->ra_off,
-		addr + offsetof(struct code_jit_unwind_fre, ra_off), fault);
-	jit_get(fre->fp_off,
-		addr + offsetof(struct code_jit_unwind_fre, fp_off), fault);
-	/* @info and @__reserved */
-	jit_get(bits.word, addr + offsetof(struct code_jit_unwind_fre, info),
-		fault);
-	fre->info = bits.byte[0];
-	fre->__reserved[0] = bits.byte[1];
-	fre->__reserved[1] = bits.byte[2];
-	fre->__reserved[2] = bits.byte[3];
+	if (!jit_get_pair(addr + offsetof(struct code_jit_unwind_fre, cfa_off),
+			  &cfa, &ra) ||
+	    !jit_get_pair(addr + offsetof(struct code_jit_unwind_fre, fp_off),
+			  &fp, &bits))
+		return false;
+
+	fre->cfa_off = cfa;
+	fre->ra_off = ra;
+	fre->fp_off = fp;
+	/* With @__reserved. */
+	memcpy(&fre->info, &bits, sizeof(bits));
 
 	return true;
-fault:
-	return false;
+}
+
+/* -ENODATA: the row does not cover the address. */
+static __always_inline int jit_get_row(unsigned long addr, u32 off,
+				       struct code_jit_unwind_fre *fre)
+{
+	if (!jit_get_range(addr, &fre->ip_off, &fre->size))
+		return -EFAULT;
+	if (off < fre->ip_off || off - fre->ip_off >= fre->size)
+		return -ENODATA;
+
+	return jit_get_rule(addr, fre) ? 0 : -EFAULT;
 }
 
 /* How many rows there are; none of them leaves user space. */
@@ -152,13 +170,20 @@ static __always_inline int jit_check_order(struct jit_walk *walk)
 }
 
 /*
- * Go to the next table if what is looked for lies behind the last row here:
- * -EAGAIN, or -ENODATA if there is none.
+ * Go to the next table, -EAGAIN, if there is one and what is looked for lies behind
+ * the last row here.
  */
 static __always_inline int jit_skip_table(struct jit_walk *walk)
 {
 	u32 start, size;
 	u64 next;
+
+	jit_get(next, walk->table +
+		offsetof(struct code_jit_unwind_table, next), fault);
+	if (!next)
+		return 0;
+	/* Before the next table; pairs with (b). */
+	smp_rmb();
 
 	if (!jit_get_range(jit_row_addr(walk->table, walk->nr - 1), &start,
 			   &size))
@@ -167,13 +192,6 @@ static __always_inline int jit_skip_table(struct jit_walk *walk)
 	if (walk->descending ? walk->off >= start :
 			       walk->off < (u64)start + size)
 		return 0;
-
-	jit_get(next, walk->table +
-		offsetof(struct code_jit_unwind_table, next), fault);
-	/* Before the next table; pairs with (b). */
-	smp_rmb();
-	if (!next)
-		return -ENODATA;
 
 	walk->last = start;
 	walk->last_end = (u64)start + size;
@@ -186,45 +204,35 @@ fault:
 }
 
 /*
- * The only row that can cover the address is the last one that does not start
- * behind it: in descending order, the first one of those.
+ * The only row that can cover the address is the last one, by address, that does
+ * not start behind it.
  */
 static __always_inline int jit_bisect(const struct jit_walk *walk,
-				      struct code_jit_unwind_fre *fre)
+				      unsigned long addr, long stride,
+				      struct code_jit_unwind_fre *fre,
+				      unsigned long *row)
 {
-	u32 low = 0, high = walk->nr, start;
-	unsigned long addr;
+	u32 nr = walk->nr, half, start;
+	unsigned long mid;
 
-	while (low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		jit_get(start, jit_row_addr(walk->table, mid) +
+	for (; nr > 1; nr -= half) {
+		half = nr / 2;
+		mid = addr + half * stride;
+		jit_get(start, mid +
 			offsetof(struct code_jit_unwind_fre, ip_off), fault);
-		if (walk->descending ? start > walk->off : start <= walk->off)
-			low = mid + 1;
-		else
-			high = mid;
+		if (start <= walk->off)
+			addr = mid;
 	}
 
-	if (!walk->descending)
-		low--;
-	/* Neither behind the last row nor, from 0, before the first. */
-	if (low >= walk->nr)
-		return -ENODATA;
-
-	addr = jit_row_addr(walk->table, low);
-	if (!jit_get_range(addr, &fre->ip_off, &fre->size))
-		goto fault;
-	if (fre->ip_off > walk->off || walk->off - fre->ip_off >= fre->size)
-		return -ENODATA;
-	if (jit_get_rule(addr, fre))
-		return 0;
+	*row = addr;
+	return jit_get_row(addr, walk->off, fre);
 fault:
 	return -EFAULT;
 }
 
 static __always_inline int jit_search_table(struct jit_walk *walk,
-					    struct code_jit_unwind_fre *fre)
+					    struct code_jit_unwind_fre *fre,
+					    unsigned long *row)
 {
 	int ret;
 
@@ -241,12 +249,17 @@ static __always_inline int jit_search_table(struct jit_walk *walk,
 	if (ret)
 		return ret;
 
-	return jit_bisect(walk, fre);
+	if (walk->descending)
+		return jit_bisect(walk, jit_row_addr(walk->table, walk->nr - 1),
+				  -(long)sizeof(*fre), fre, row);
+
+	return jit_bisect(walk, jit_row_addr(walk->table, 0), sizeof(*fre), fre,
+			  row);
 }
 
 /* -ENODATA: no row covers the address. */
 static int jit_find_row(const struct jit_unwind *jit, u32 off,
-			struct code_jit_unwind_fre *fre)
+			struct code_jit_unwind_fre *fre, unsigned long *row)
 {
 	struct jit_walk walk = {
 		.off = off,
@@ -270,7 +283,7 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 		if (!user_read_access_begin((void __user *)walk.table,
 					    TASK_SIZE_MAX - walk.table))
 			return -EFAULT;
-		ret = jit_search_table(&walk, fre);
+		ret = jit_search_table(&walk, fre, row);
 		user_read_access_end();
 		if (ret != -EAGAIN)
 			return ret;
@@ -310,29 +323,30 @@ static int jit_seq_end(const struct jit_unwind *jit, u32 seq)
 	return now == seq ? 0 : -EAGAIN;
 }
 
-static int jit_find_once(const struct jit_unwind *jit, u32 off,
-			 struct code_jit_unwind_fre *fre)
+static __always_inline int
+jit_find_once(const struct jit_unwind *jit, u32 off,
+	      struct code_jit_unwind_fre *fre, struct jit_place *place)
 {
 	int ret, ret_seq;
-	u32 seq;
 
-	ret = jit_seq_begin(jit, &seq);
+	ret = jit_seq_begin(jit, &place->seq);
 	if (ret)
 		return ret;
 
-	ret = jit_find_row(jit, off, fre);
+	ret = jit_find_row(jit, off, fre, &place->row);
 	/* What was rewritten may have been unmapped as well. */
-	ret_seq = jit_seq_end(jit, seq);
+	ret_seq = jit_seq_end(jit, place->seq);
 
 	return ret_seq ? ret_seq : ret;
 }
 
 /**
- * jit_find() - find the rule for an address in compiled code
+ * jit_find_place() - find the rule for an address in compiled code
  * @jit: where the rows are
  * @off: the address, counted from the start of the range
  * @fre: where the rule is stored, with the bytes that it covers; if not all of
  *	what it says is understood, as %CODE_FRE_UNKNOWN
+ * @place: where is stored what jit_find_again() wants to know
  *
  * Context: may fault, unless page faults are disabled.
  * Return: 0, -ENODATA if nothing covers the address, -EINVAL if the chain is
@@ -340,16 +354,18 @@ static int jit_find_once(const struct jit_unwind *jit, u32 off,
  * -EAGAIN if rows were being rewritten twice in a row, -EINTR if the
  * task is being killed.
  */
-int jit_find(const struct jit_unwind *jit, u32 off,
-	     struct code_jit_unwind_fre *fre)
+int jit_find_place(const struct jit_unwind *jit, u32 off,
+		   struct code_jit_unwind_fre *fre, struct jit_place *place)
 {
+	unsigned int tries = 2;
 	int ret;
 
-	ret = jit_find_once(jit, off, fre);
-	if (ret == -EAGAIN)
-		ret = jit_find_once(jit, off, fre);
+	do {
+		ret = jit_find_once(jit, off, fre, place);
+	} while (ret == -EAGAIN && --tries);
 
 	if (ret == -ENODATA && (jit->flags & CODE_JIT_DEFAULT_RULE)) {
+		place->row = 0;
 		*fre = jit->rule;
 		fre->ip_off = off;
 		fre->size = 1;
@@ -359,4 +375,36 @@ int jit_find(const struct jit_unwind *jit, u32 off,
 		fre->info = CODE_FRE_UNKNOWN;
 
 	return ret;
+}
+
+/**
+ * jit_row_remains() - does a row still say what it said?
+ * @row: address of the row, from jit_find_place()
+ * @counter: address of the counter, or 0
+ * @seq: what the counter was, from jit_find_place()
+ *
+ * A row stays where it is, and what it is, until the counter changes; what it
+ * may do is to retire.
+ *
+ * Context: may fault, unless page faults are disabled.
+ * Return: whether it does; if not, jit_find_place() will tell more.
+ */
+bool jit_row_remains(unsigned long row, unsigned long counter, u32 seq)
+{
+	u32 size, now = seq;
+
+	if (!user_read_access_begin((void __user *)row, sizeof(size)))
+		return false;
+	jit_get(size, row + offsetof(struct code_jit_unwind_fre, size), fault);
+	user_read_access_end();
+
+	if (!counter)
+		return size;
+	/* After the row; pairs with (c). */
+	smp_rmb();
+	return !get_user(now, (u32 __user *)counter) && now == seq && size;
+
+fault:
+	user_read_access_end();
+	return false;
 }

@@ -37,13 +37,31 @@ struct jit_unwind {
  */
 static inline bool jit_fre_known(const struct code_jit_unwind_fre *fre)
 {
-	return !(fre->info & ~JIT_FRE_INFO_KNOWN) &&
-	       (fre->info & JIT_FRE_INFO_FP) != JIT_FRE_INFO_FP &&
-	       !fre->__reserved[0] && !fre->__reserved[1] &&
-	       !fre->__reserved[2];
+	return (fre->info & JIT_FRE_INFO_FP) != JIT_FRE_INFO_FP &&
+	       !((fre->info & ~JIT_FRE_INFO_KNOWN) | fre->__reserved[0] |
+		 fre->__reserved[1] | fre->__reserved[2]);
 }
 
-int jit_find(const struct jit_unwind *jit, u32 off,
-	     struct code_jit_unwind_fre *fre);
+/**
+ * struct jit_place - where a rule was found
+ * @row: address of the row, or 0: it is the default rule
+ * @seq: what the counter was, if there is one
+ */
+struct jit_place {
+	unsigned long	row;
+	u32		seq;
+};
+
+int jit_find_place(const struct jit_unwind *jit, u32 off,
+		   struct code_jit_unwind_fre *fre, struct jit_place *place);
+bool jit_row_remains(unsigned long row, unsigned long counter, u32 seq);
+
+static inline int jit_find(const struct jit_unwind *jit, u32 off,
+			   struct code_jit_unwind_fre *fre)
+{
+	struct jit_place place;
+
+	return jit_find_place(jit, off, fre, &place);
+}
 
 #endif /* _UNWIND_JIT_H */

@@ -26,26 +26,57 @@ struct unwind_loc {
 #define UNWIND_RULE_OUTERMOST	0x1	/* there is no caller */
 #define UNWIND_RULE_SIGNAL	0x2	/* this is a signal frame */
 #define UNWIND_RULE_EXACT	0x4	/* @ra is that of an instruction */
+#define UNWIND_RULE_COMMON	0x8	/* of the kind that nearly all are */
+#define UNWIND_RULE_ROW		0x10	/* from a row that may retire */
 
 /**
- * struct unwind_rule - how to go from a frame to its caller
+ * struct unwind_step - how to go from a frame to its caller
  * @cfa: the canonical frame address; never %UNWIND_LOC_SAME
  * @ra: the return address; never %UNWIND_LOC_SAME
  * @fp: the caller's frame pointer
  * @flags: UNWIND_RULE_*
- * @start: first address that the table entry with this rule covers
- * @size: bytes that it covers
  *
+ * With %UNWIND_RULE_COMMON the CFA is SP or FP with an offset, the return address
+ * on the stack, at the CFA or below, and FP too, or still in place, or lost.
+ * %UNWIND_RULE_OUTERMOST, _SIGNAL and _EXACT rule it out.
  * With %UNWIND_RULE_OUTERMOST or %UNWIND_RULE_SIGNAL there is nothing in @cfa,
  * @ra and @fp.
  */
-struct unwind_rule {
+struct unwind_step {
 	struct unwind_loc	cfa;
 	struct unwind_loc	ra;
 	struct unwind_loc	fp;
 	u32			flags;
-	u32			size;
-	unsigned long		start;
 };
+
+/**
+ * struct unwind_rule - what a table says of a frame
+ * @step: how to go to the caller
+ * @cfa: that of @step
+ * @ra: that of @step
+ * @fp: that of @step
+ * @flags: those of @step
+ * @size: bytes that the table entry with this rule covers
+ * @start: first address that it covers
+ */
+struct unwind_rule {
+	union {
+		struct unwind_step		step;
+		struct {
+			struct unwind_loc	cfa;
+			struct unwind_loc	ra;
+			struct unwind_loc	fp;
+			u32			flags;
+		};
+	};
+	u32					size;
+	unsigned long				start;
+};
+
+/* The flags of a rule that reads the stack at these offsets from the CFA, or at 0. */
+static __always_inline u32 unwind_rule_flags(s32 ra_off, s32 fp_off)
+{
+	return ra_off <= 0 && fp_off <= 0 ? UNWIND_RULE_COMMON : 0;
+}
 
 #endif /* _UNWIND_RULE_H */

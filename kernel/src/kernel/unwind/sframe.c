@@ -25,6 +25,13 @@ struct sframe_fde {
 	u32		fre_off;
 };
 
+struct sframe_attr {
+	u16		nr_fres;
+	u8		info;
+	u8		info2;
+	u8		rep_size;
+};
+
 struct sframe_fre {
 	unsigned long	words;		/* address of the data words */
 	unsigned int	word_size;
@@ -100,55 +107,61 @@ int sframe_read_header(struct sframe_section *sec)
 	return sframe_set_header(sec, &hdr);
 }
 
-/* The last FDE that starts at or below @ip, if it covers @ip. */
+/*
+ * The last FDE that starts at or below @ip, if it covers @ip.  With @pcrel, a start
+ * address is counted from its place, else from the section.
+ */
 static __always_inline int
-sframe_find_fde(const struct sframe_section *sec, unsigned long ip,
-		struct sframe_fde *fde)
+sframe_bisect(const struct sframe_section *sec, unsigned long ip, bool pcrel,
+	      struct sframe_fde *fde)
 {
-	unsigned long idx, start, found = 0;
-	u32 low = 0, high = sec->num_fdes;
+	unsigned long fdes = sec->fdes, mid;
+	u32 nr = sec->num_fdes, half;
+	u64 size_and_fre_off;
 	s64 off;
 
 	/* The index fits in the section, so no address here leaves it. */
-	while (low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		idx = sec->fdes + (unsigned long)mid * sizeof(struct sframe_fde_idx);
-		sframe_get(off, idx, fault);
-		start = (sec->pcrel ? idx : sec->start) + off;
-		if (start <= ip) {
-			found = start;
-			low = mid + 1;
-		} else {
-			high = mid;
-		}
+	for (; nr > 1; nr -= half) {
+		half = nr / 2;
+		mid = fdes + (unsigned long)half * sizeof(struct sframe_fde_idx);
+		sframe_get(off, mid, fault);
+		if ((pcrel ? mid : sec->start) + off <= ip)
+			fdes = mid;
 	}
-	if (!low)
-		return -ENOENT;
 
-	idx = sec->fdes + (unsigned long)(low - 1) * sizeof(struct sframe_fde_idx);
-	fde->start = found;
-	sframe_get(fde->size,
-		   idx + offsetof(struct sframe_fde_idx, func_size), fault);
-	sframe_get(fde->fre_off,
-		   idx + offsetof(struct sframe_fde_idx, func_start_fre_off),
-		   fault);
+	sframe_get(off, fdes, fault);
+	fde->start = (pcrel ? fdes : sec->start) + off;
+	sframe_get(size_and_fre_off,
+		   fdes + offsetof(struct sframe_fde_idx, func_size), fault);
+	fde->size = size_and_fre_off;
+	fde->fre_off = size_and_fre_off >> 32;
 
-	return ip - found < fde->size ? 0 : -ENOENT;
+	return ip - fde->start < fde->size ? 0 : -ENOENT;
 
 fault:
 	return -EFAULT;
 }
 
-/* One unsigned value of 1, 2 or 4 bytes (@size 0, 1 or 2). */
+static __always_inline int
+sframe_find_fde(const struct sframe_section *sec, unsigned long ip,
+		struct sframe_fde *fde)
+{
+	if (!sec->num_fdes)
+		return -ENOENT;
+
+	return sec->pcrel ? sframe_bisect(sec, ip, true, fde) :
+			    sframe_bisect(sec, ip, false, fde);
+}
+
+/*
+ * One unsigned value of 1, 2 or 4 bytes (@size 0, 1 or 2), to which the caller has
+ * bounded the cursor.
+ */
 static __always_inline int
 sframe_next(struct sframe_cursor *cur, unsigned int size, u32 *val)
 {
 	u16 half;
 	u8 byte;
-
-	if (cur->end - cur->pos < 1UL << size)
-		return -EINVAL;
 
 	switch (size) {
 	case 0:
@@ -171,57 +184,99 @@ fault:
 	return -EFAULT;
 }
 
-/* The last of @nr FREs that starts at or below @ip_off. */
+/*
+ * What is said of a function ahead of its FREs, to which the caller has bounded the
+ * cursor; the first four bytes by one load.
+ */
+static __always_inline int sframe_get_attr(struct sframe_cursor *cur,
+					   struct sframe_attr *attr)
+{
+	u32 word;
+
+	sframe_get(word, cur->pos, fault);
+	attr->nr_fres = word;
+	attr->info = word >> 16;
+	attr->info2 = word >> 24;
+	attr->rep_size = 0;
+	if (attr->info & SFRAME_FDE_INFO_PCTYPE_MASK)
+		sframe_get(attr->rep_size, cur->pos + sizeof(word), fault);
+	cur->pos += SFRAME_FDE_ATTR_SIZE;
+
+	return 0;
+fault:
+	return -EFAULT;
+}
+
+/*
+ * The last of @nr FREs that starts at or below @ip_off, and with its data words in
+ * the section.
+ */
 static __always_inline int
 sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 		 u32 ip_off, struct sframe_fre *fre)
 {
-	bool found = false;
-	u32 start, info;
+	/* As bits of an info: no such one is found. */
+	const u32 bad = SFRAME_FRE_MANGLED_RA | SFRAME_FRE_DATAWORD_NO_SIZE;
+	u32 start, info, found = bad;
 	u64 len;
-	int ret;
 
 	for (; nr; nr--) {
-		ret = sframe_next(cur, type, &start);
-		if (ret)
-			return ret;
+		/* An address and an info. */
+		if (cur->end - cur->pos <= 1UL << type)
+			return -EINVAL;
+		if (sframe_next(cur, type, &start))
+			return -EFAULT;
 		if (start > ip_off)
 			break;
 
-		ret = sframe_next(cur, 0, &info);
-		if (ret)
-			return ret;
-		if ((info & SFRAME_FRE_MANGLED_RA) ||
-		    SFRAME_FRE_DATAWORD_SIZE(info) > 2)
+		if (sframe_next(cur, 0, &info))
+			return -EFAULT;
+		/* Neither mangled nor of a size that there is not. */
+		if ((info & bad) >= SFRAME_FRE_DATAWORD_NO_SIZE)
 			return -EINVAL;
 
+		found = info;
 		fre->words = cur->pos;
-		fre->word_size = SFRAME_FRE_DATAWORD_SIZE(info);
-		fre->nr_words = SFRAME_FRE_DATAWORD_COUNT(info);
-		fre->base_sp = info & SFRAME_FRE_BASE_SP;
-		found = true;
-
-		len = (u64)fre->nr_words << fre->word_size;
+		len = (u64)SFRAME_FRE_DATAWORD_COUNT(info) <<
+		      SFRAME_FRE_DATAWORD_SIZE(info);
 		if (cur->end - cur->pos < len)
 			return -EINVAL;
 		cur->pos += len;
 	}
+	if (found == bad)
+		return -EINVAL;
 
-	return found ? 0 : -EINVAL;
+	fre->word_size = SFRAME_FRE_DATAWORD_SIZE(found);
+	fre->nr_words = SFRAME_FRE_DATAWORD_COUNT(found);
+	fre->base_sp = found & SFRAME_FRE_BASE_SP;
+
+	return 0;
+}
+
+/* One loop for each size of address. */
+static __always_inline int
+sframe_find_fre(struct sframe_cursor *cur, const struct sframe_attr *attr,
+		u32 ip_off, struct sframe_fre *fre)
+{
+	switch (attr->info & SFRAME_FDE_INFO_FRE_TYPE) {
+	case SFRAME_FRE_TYPE_ADDR1:
+		return sframe_scan_fres(cur, attr->nr_fres, 0, ip_off, fre);
+	case SFRAME_FRE_TYPE_ADDR2:
+		return sframe_scan_fres(cur, attr->nr_fres, 1, ip_off, fre);
+	default:
+		return sframe_scan_fres(cur, attr->nr_fres, 2, ip_off, fre);
+	}
 }
 
 static __always_inline int
 sframe_next_offset(struct sframe_cursor *cur, struct sframe_fre *fre, s32 *off)
 {
 	u32 val;
-	int ret;
 
 	if (!fre->nr_words)
 		return -EINVAL;
-
-	ret = sframe_next(cur, fre->word_size, &val);
-	if (ret)
-		return ret;
+	if (sframe_next(cur, fre->word_size, &val))
+		return -EFAULT;
 
 	*off = fre->word_size == 0 ? (s8)val :
 	       fre->word_size == 1 ? (s16)val : (s32)val;
@@ -243,34 +298,25 @@ static __always_inline int
 sframe_default_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 		    struct sframe_fre *fre, struct unwind_rule *rule)
 {
-	s32 off;
+	s32 cfa, ra = sec->fixed_ra, fp = sec->fixed_fp;
+	u8 fp_kind = UNWIND_LOC_MEM;
 	int ret;
 
-	ret = sframe_next_offset(cur, fre, &off);
+	ret = sframe_next_offset(cur, fre, &cfa);
+	if (!ret && !ra)
+		ret = sframe_next_offset(cur, fre, &ra);
 	if (ret)
 		return ret;
+	if (!fp && !fre->nr_words)
+		fp_kind = UNWIND_LOC_SAME;
+	else if (!fp && sframe_next_offset(cur, fre, &fp))
+		return -EFAULT;
+
 	sframe_set_loc(&rule->cfa, UNWIND_LOC_VAL,
-		       fre->base_sp ? SFRAME_AMD64_SP : SFRAME_AMD64_FP, off);
-
-	off = sec->fixed_ra;
-	if (!off) {
-		ret = sframe_next_offset(cur, fre, &off);
-		if (ret)
-			return ret;
-	}
-	sframe_set_loc(&rule->ra, UNWIND_LOC_MEM, UNWIND_BASE_CFA, off);
-
-	off = sec->fixed_fp;
-	if (!off && !fre->nr_words) {
-		sframe_set_loc(&rule->fp, UNWIND_LOC_SAME, 0, 0);
-		return 0;
-	}
-	if (!off) {
-		ret = sframe_next_offset(cur, fre, &off);
-		if (ret)
-			return ret;
-	}
-	sframe_set_loc(&rule->fp, UNWIND_LOC_MEM, UNWIND_BASE_CFA, off);
+		       fre->base_sp ? SFRAME_AMD64_SP : SFRAME_AMD64_FP, cfa);
+	sframe_set_loc(&rule->ra, UNWIND_LOC_MEM, UNWIND_BASE_CFA, ra);
+	sframe_set_loc(&rule->fp, fp_kind, UNWIND_BASE_CFA, fp);
+	rule->flags = unwind_rule_flags(ra, fp);
 
 	return fre->nr_words ? -EINVAL : 0;
 }
@@ -287,9 +333,8 @@ sframe_flex_loc(struct sframe_cursor *cur, struct sframe_fre *fre,
 	if (!fre->nr_words)
 		return 0;
 
-	ret = sframe_next(cur, fre->word_size, &ctl);
-	if (ret)
-		return ret;
+	if (sframe_next(cur, fre->word_size, &ctl))
+		return -EFAULT;
 	fre->nr_words--;
 	if (!ctl)
 		return 0;
@@ -348,10 +393,11 @@ static __always_inline int
 sframe_find_rule(const struct sframe_section *sec, unsigned long ip,
 		 struct unwind_rule *rule)
 {
-	u32 ip_off, nr_fres, info, info2, rep_size;
+	struct sframe_attr attr;
 	struct sframe_cursor cur;
 	struct sframe_fde fde;
 	struct sframe_fre fre;
+	u32 ip_off;
 	int ret;
 
 	ret = sframe_find_fde(sec, ip, &fde);
@@ -367,29 +413,26 @@ sframe_find_rule(const struct sframe_section *sec, unsigned long ip,
 		return -EINVAL;
 	cur.pos += fde.fre_off;
 
-	/* The five bytes were checked for at once; each load is checked too. */
-	if (sframe_next(&cur, 1, &nr_fres) || sframe_next(&cur, 0, &info) ||
-	    sframe_next(&cur, 0, &info2) || sframe_next(&cur, 0, &rep_size))
+	if (sframe_get_attr(&cur, &attr))
 		return -EFAULT;
 
-	if ((info & SFRAME_FDE_INFO_UNUSED) || info2 > SFRAME_FDE_TYPE_FLEX ||
-	    (info & SFRAME_FDE_INFO_FRE_TYPE) > SFRAME_FRE_TYPE_ADDR4)
+	if ((attr.info & SFRAME_FDE_INFO_UNUSED) || attr.info2 > SFRAME_FDE_TYPE_FLEX ||
+	    (attr.info & SFRAME_FDE_INFO_FRE_TYPE) > SFRAME_FRE_TYPE_ADDR4)
 		return -EOPNOTSUPP;
 
-	if (info & SFRAME_FDE_INFO_SIGNAL) {
+	if (attr.info & SFRAME_FDE_INFO_SIGNAL) {
 		rule->flags = UNWIND_RULE_SIGNAL;
 		return 0;
 	}
 
 	ip_off = ip - fde.start;
-	if (info & SFRAME_FDE_INFO_PCTYPE_MASK) {
-		if (!rep_size)
+	if (attr.info & SFRAME_FDE_INFO_PCTYPE_MASK) {
+		if (!attr.rep_size)
 			return -EINVAL;
-		ip_off %= rep_size;
+		ip_off %= attr.rep_size;
 	}
 
-	ret = sframe_scan_fres(&cur, nr_fres, info & SFRAME_FDE_INFO_FRE_TYPE,
-			       ip_off, &fre);
+	ret = sframe_find_fre(&cur, &attr, ip_off, &fre);
 	if (ret)
 		return ret;
 
@@ -400,7 +443,7 @@ sframe_find_rule(const struct sframe_section *sec, unsigned long ip,
 	}
 
 	cur.pos = fre.words;
-	return info2 == SFRAME_FDE_TYPE_FLEX ?
+	return attr.info2 == SFRAME_FDE_TYPE_FLEX ?
 	       sframe_flex_rule(sec, &cur, &fre, rule) :
 	       sframe_default_rule(sec, &cur, &fre, rule);
 }

@@ -12,155 +12,41 @@
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
 
-#include "registry.h"
+#include "find_rule.h"
 #include "rule.h"
+#include "rule_cache.h"
 #include "table.h"
 
-/*
- * The rule for an address in a section.  With a header that CODE_REGISTER_ELF
- * would have refused, execve() has registered nothing: -ENOENT.
- */
-static int codectl_sframe_rule(struct sframe_section *sec, unsigned long ip,
-			       struct unwind_rule *rule)
+/* Stacks shrink towards the caller. */
+static __always_inline bool
+unwind_user_cfa_valid(const struct unwind_user_state *state, unsigned long cfa)
 {
-	int ret;
-
-	if (sec->start == sec->end)
-		return -ENOENT;
-
-	if (!sec->fdes) {
-		ret = sframe_read_header(sec);
-		if (ret)
-			return ret == -EFAULT ? ret : -ENOENT;
-	}
-
-	return sframe_find(sec, ip, rule);
+	if (cfa % sizeof(long))
+		return false;
+	/*
+	 * Only the innermost frame, or the one that a signal interrupted, may
+	 * have nothing on the stack.
+	 */
+	return cfa > state->sp ||
+	       (cfa == state->sp && (state->topmost || state->sigframe));
 }
 
-/* Where the frame pointer of the caller is. */
-static struct unwind_loc codectl_jit_fp(const struct code_jit_unwind_fre *fre)
+static __always_inline int
+unwind_user_set_caller(struct unwind_user_state *state, unsigned long cfa,
+		       unsigned long ra, unsigned long fp, bool exact)
 {
-	if (fre->info & CODE_FRE_FP_SAVED)
-		return (struct unwind_loc) { UNWIND_LOC_MEM, UNWIND_BASE_CFA,
-					     fre->fp_off };
-	if (fre->info & CODE_FRE_FP_UNDEF)
-		return (struct unwind_loc) { UNWIND_LOC_LOST };
+	/* Not 0 either. */
+	if (ra - 1 >= TASK_SIZE_MAX - 1)
+		return -EINVAL;
 
-	return (struct unwind_loc) { UNWIND_LOC_SAME };
-}
-
-/*
- * The rule for an address in compiled code.  -ENODATA where there is none, and
- * -EOPNOTSUPP where a row says so: such code has no frame pointer to fall back
- * to.
- */
-static int codectl_jit_rule(const struct jit_unwind *jit,
-			    unsigned long text_start, unsigned long ip,
-			    struct unwind_rule *rule)
-{
-	struct code_jit_unwind_fre fre;
-	u8 base;
-	int ret;
-
-	ret = jit_find(jit, ip - text_start, &fre);
-	if (ret)
-		return ret;
-	/* No architecture here leaves the return address in a register. */
-	if (fre.info & (CODE_FRE_UNKNOWN | CODE_FRE_RA_REG))
-		return -EOPNOTSUPP;
-
-	base = fre.info & CODE_FRE_BASE_SP ? UNWIND_USER_REG_SP :
-					     UNWIND_USER_REG_FP;
-	*rule = (struct unwind_rule) {
-		.cfa = { UNWIND_LOC_VAL, base, fre.cfa_off },
-		.ra = { UNWIND_LOC_MEM, UNWIND_BASE_CFA, fre.ra_off },
-		.fp = codectl_jit_fp(&fre),
-		.start = text_start + fre.ip_off,
-		.size = fre.size,
-	};
-	/* What no row covers the default rule does. */
-	if (jit->flags & CODE_JIT_DEFAULT_RULE) {
-		rule->start = text_start;
-		rule->size = U32_MAX;
-	}
-	if (fre.info & CODE_FRE_OUTERMOST)
-		rule->flags |= UNWIND_RULE_OUTERMOST;
-	if (fre.info & CODE_FRE_SIGNAL)
-		rule->flags |= UNWIND_RULE_EXACT;
+	state->ip = ra;
+	state->sp = cfa;
+	state->fp = fp;
+	state->sigframe = 0;
+	state->topmost = false;
+	state->exact = exact;
 
 	return 0;
-}
-
-static int codectl_lookup_rule(struct codectl_lookup *lookup, unsigned long ip,
-			       struct unwind_rule *rule)
-{
-	if (lookup->tables.is_jit)
-		return codectl_jit_rule(&lookup->tables.jit, lookup->text_start,
-					ip, rule);
-
-	return codectl_sframe_rule(&lookup->tables.sframe, ip, rule);
-}
-
-/*
- * The rule for an address.  -ENOENT: no table covers it; -ENODATA: nor can there
- * be a frame pointer.  The rule is dropped if its registration went while it was
- * read, as the memory may have become something else in between.
- */
-static int codectl_find_rule(unsigned long ip, struct unwind_rule *rule)
-{
-	struct mm_struct *mm = current->mm;
-	struct sframe_section vdso = {};
-	struct codectl_lookup lookup;
-	int ret;
-
-	if (codectl_find(mm, ip, &lookup)) {
-		ret = codectl_lookup_rule(&lookup, ip, rule);
-		/* Behind the text no table says anything. */
-		if (!ret)
-			rule->size = min_t(u64, rule->size,
-					   lookup.text_end - rule->start);
-
-		return codectl_valid(mm, &lookup) ? ret : -ESTALE;
-	}
-
-	if (!arch_unwind_user_vdso(ip, &vdso.start, &vdso.end))
-		return -ENOENT;
-
-	return codectl_sframe_rule(&vdso, ip, rule);
-}
-
-/*
- * The rule for the frame.  A return address may lie behind the last byte of
- * the calling function, so the byte before it is what is looked up.  A signal
- * handler, though, returns to the start of the code that calls sigreturn(),
- * which nobody called: where the table entry before @state->ip does not cover
- * @state->ip as well, that is looked for first.
- */
-static int unwind_user_find_rule(const struct unwind_user_state *state,
-				 struct unwind_rule *rule)
-{
-	unsigned long ip = state->exact ? state->ip : state->ip - 1;
-	struct unwind_rule exact;
-	int ret, ret_exact;
-
-	ret = codectl_find_rule(ip, rule);
-	ret_exact = ret;
-	if (!state->exact &&
-	    (ret || state->ip - rule->start >= rule->size)) {
-		ret_exact = codectl_find_rule(state->ip, &exact);
-		if (!ret_exact && (exact.flags & UNWIND_RULE_SIGNAL)) {
-			*rule = exact;
-			return 0;
-		}
-	}
-
-	if ((ret_exact == -ENOENT || ret_exact == -ENODATA) &&
-	    arch_unwind_user_at_sigreturn(state)) {
-		rule->flags = UNWIND_RULE_SIGNAL;
-		return 0;
-	}
-
-	return ret;
 }
 
 static int unwind_user_loc(const struct unwind_user_state *state,
@@ -184,54 +70,117 @@ static int unwind_user_loc(const struct unwind_user_state *state,
 	return 0;
 }
 
-static int unwind_user_apply(struct unwind_user_state *state,
-			     const struct unwind_rule *rule)
+/* To the caller by a rule of any kind. */
+static int unwind_user_step_any(struct unwind_user_state *state,
+				const struct unwind_step *step)
 {
-	bool all_regs = state->topmost || state->sigframe;
 	unsigned long cfa, ra, fp = state->fp;
 	bool fp_lost = state->fp_lost;
 	int ret;
 
-	ret = unwind_user_loc(state, &rule->cfa, 0, &cfa);
+	ret = unwind_user_loc(state, &step->cfa, 0, &cfa);
+	if (ret)
+		return ret;
+	if (!unwind_user_cfa_valid(state, cfa))
+		return -EINVAL;
+
+	ret = unwind_user_loc(state, &step->ra, cfa, &ra);
 	if (ret)
 		return ret;
 
-	/*
-	 * Stacks shrink towards the caller.  Only the innermost frame, or the
-	 * one that a signal interrupted, may have nothing on the stack.
-	 */
-	if (cfa < state->sp || (cfa == state->sp && !all_regs) ||
-	    (cfa & (state->ws - 1)))
-		return -EINVAL;
-
-	ret = unwind_user_loc(state, &rule->ra, cfa, &ra);
-	if (ret)
-		return ret;
-	if (!ra || ra >= TASK_SIZE_MAX)
-		return -EINVAL;
-
-	switch (rule->fp.kind) {
+	switch (step->fp.kind) {
 	case UNWIND_LOC_SAME:
 		break;
 	case UNWIND_LOC_LOST:
 		fp_lost = true;
 		break;
 	default:
-		ret = unwind_user_loc(state, &rule->fp, cfa, &fp);
+		ret = unwind_user_loc(state, &step->fp, cfa, &fp);
 		if (ret)
 			return ret;
 		fp_lost = false;
 	}
 
-	state->ip = ra;
-	state->sp = cfa;
-	state->fp = fp;
+	ret = unwind_user_set_caller(state, cfa, ra, fp,
+				     step->flags & UNWIND_RULE_EXACT);
+	if (!ret)
+		state->fp_lost = fp_lost;
+
+	return ret;
+}
+
+static noinline int unwind_user_fail(struct unwind_user_state *state, int err)
+{
+	state->stop = err == -EFAULT ? UNWIND_USER_STOP_FAULT :
+				       UNWIND_USER_STOP_BAD_FRAME;
+
+	return err;
+}
+
+static noinline int unwind_user_step_slow(struct unwind_user_state *state,
+					  const struct unwind_step *step)
+{
+	int ret;
+
+	if (step->flags & UNWIND_RULE_OUTERMOST) {
+		state->stop = UNWIND_USER_STOP_COMPLETE;
+		return 1;
+	}
+
+	ret = step->flags & UNWIND_RULE_SIGNAL ?
+	      arch_unwind_user_sigframe(state) :
+	      unwind_user_step_any(state, step);
+
+	return ret ? unwind_user_fail(state, ret) : 0;
+}
+
+/*
+ * To the caller.  What a rule with %UNWIND_RULE_COMMON needs is read by one user
+ * access window, from as far below the CFA as an offset goes to the word at it.
+ */
+static __always_inline int unwind_user_step(struct unwind_user_state *state,
+					    const struct unwind_step *step)
+{
+	const unsigned long reach = -(long)S32_MIN;
+	unsigned long cfa = state->sp, ra, fp = state->fp;
+	bool fp_lost = state->fp_lost;
+
+	if (unlikely(!(step->flags & UNWIND_RULE_COMMON)))
+		return unwind_user_step_slow(state, step);
+
+	if (step->cfa.base != UNWIND_USER_REG_SP) {
+		if (unlikely(fp_lost))
+			return unwind_user_fail(state, -EINVAL);
+		cfa = fp;
+	}
+	cfa += step->cfa.off;
+	if (unlikely(!unwind_user_cfa_valid(state, cfa)))
+		return unwind_user_fail(state, -EINVAL);
+	if (unlikely(!user_read_access_begin((void __user *)(cfa - reach),
+					     reach + sizeof(ra))))
+		return unwind_user_step_slow(state, step);
+
+	unsafe_get_user(ra, (unsigned long __user *)(cfa + step->ra.off),
+			fault);
+	if (step->fp.kind == UNWIND_LOC_MEM) {
+		unsafe_get_user(fp,
+				(unsigned long __user *)(cfa + step->fp.off),
+				fault);
+		fp_lost = false;
+	} else if (step->fp.kind == UNWIND_LOC_LOST) {
+		fp_lost = true;
+	}
+	user_read_access_end();
+
+	if (unlikely(unwind_user_set_caller(state, cfa, ra, fp, false)))
+		return unwind_user_fail(state, -EINVAL);
 	state->fp_lost = fp_lost;
-	state->sigframe = 0;
-	state->topmost = false;
-	state->exact = rule->flags & UNWIND_RULE_EXACT;
 
 	return 0;
+
+fault:
+	user_read_access_end();
+	return unwind_user_fail(state, -EFAULT);
 }
 
 /* What a table that was searched in vain says of the walk. */
@@ -253,6 +202,79 @@ static enum unwind_user_stop codectl_rule_stop(int err)
 	}
 }
 
+/* What a search has led to, and if that is a rule, to the caller by it. */
+static __always_inline int unwind_user_use(struct unwind_user_state *state,
+					   const struct found_rule *found,
+					   int ret)
+{
+	if (likely(!ret))
+		return unwind_user_step(state, &found->rule.step);
+
+	if (ret != -ENOENT)
+		state->stop = codectl_rule_stop(ret);
+	return ret;
+}
+
+static noinline int unwind_user_search(struct unwind_user_state *state,
+				       struct rule_slot *slot)
+{
+	int ret;
+
+	ret = unwind_user_find_rule(state, slot);
+	return unwind_user_use(state, &state->rules->found, ret);
+}
+
+static noinline int unwind_user_next_row(struct unwind_user_state *state,
+					 struct rule_slot *slot)
+{
+	if (jit_row_remains(slot->row, slot->counter, slot->seq))
+		return unwind_user_step(state, &slot->step);
+
+	return unwind_user_search(state, slot);
+}
+
+static noinline int unwind_user_next_uncached(struct unwind_user_state *state)
+{
+	struct found_rule found;
+	int ret;
+
+	ret = unwind_user_find_uncached(state, &found);
+	return unwind_user_use(state, &found, ret);
+}
+
+/* Only the vDSO has a table. */
+static noinline int
+unwind_user_next_unregistered(struct unwind_user_state *state)
+{
+	static const struct unwind_step sigreturn = {
+		.flags = UNWIND_RULE_SIGNAL,
+	};
+	unsigned long start, end;
+
+	if (arch_unwind_user_vdso(state->ip - !state->exact, &start, &end))
+		return unwind_user_next_uncached(state);
+	if (arch_unwind_user_at_sigreturn(state))
+		return unwind_user_step(state, &sigreturn);
+
+	return -ENOENT;
+}
+
+/**
+ * unwind_user_start_table() - prepare a walk by tables
+ * @state: the walk
+ *
+ * Context: process; may sleep.
+ * Return: whether the current task can have tables.
+ */
+bool unwind_user_start_table(struct unwind_user_state *state)
+{
+	if (!codectl_enabled() || !arch_unwind_user_has_tables())
+		return false;
+
+	state->rules = rule_cache_get();
+	return true;
+}
+
 /**
  * unwind_user_next_table() - go to the caller by a table
  * @state: the walk; unchanged unless 0 is returned, but for @state->stop
@@ -264,29 +286,24 @@ static enum unwind_user_stop codectl_rule_stop(int err)
  */
 int unwind_user_next_table(struct unwind_user_state *state)
 {
-	struct unwind_rule rule;
-	int ret;
+	struct rule_cache *cache = state->rules;
+	const struct unwind_step *step;
+	struct rule_slot *slot;
 
-	if (!codectl_enabled() || !arch_unwind_user_has_tables())
-		return -ENOENT;
+	if (unlikely(!cache))
+		return rcu_access_pointer(current->mm->codectl) ?
+		       unwind_user_next_uncached(state) :
+		       unwind_user_next_unregistered(state);
 
-	ret = unwind_user_find_rule(state, &rule);
-	if (ret) {
-		if (ret != -ENOENT)
-			state->stop = codectl_rule_stop(ret);
-		return ret;
+	step = rule_cache_uniform(cache, state);
+	if (!step) {
+		slot = rule_cache_find(cache, state);
+		if (unlikely(!rule_slot_has(slot, cache, state)))
+			return unwind_user_search(state, slot);
+		if (slot->step.flags & UNWIND_RULE_ROW)
+			return unwind_user_next_row(state, slot);
+		step = &slot->step;
 	}
 
-	if (rule.flags & UNWIND_RULE_OUTERMOST) {
-		state->stop = UNWIND_USER_STOP_COMPLETE;
-		return 1;
-	}
-
-	ret = rule.flags & UNWIND_RULE_SIGNAL ?
-	      arch_unwind_user_sigframe(state) : unwind_user_apply(state, &rule);
-	if (ret)
-		state->stop = ret == -EFAULT ? UNWIND_USER_STOP_FAULT :
-					       UNWIND_USER_STOP_BAD_FRAME;
-
-	return ret;
+	return unwind_user_step(state, step);
 }

@@ -10,10 +10,16 @@ struct unwind_user_state;
 #ifdef CONFIG_CODECTL
 
 bool codectl_enabled(void);
+bool unwind_user_start_table(struct unwind_user_state *state);
 int unwind_user_next_table(struct unwind_user_state *state);
 void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr);
 
 #else /* !CONFIG_CODECTL */
+
+static inline bool unwind_user_start_table(struct unwind_user_state *state)
+{
+	return false;
+}
 
 static inline int unwind_user_next_table(struct unwind_user_state *state)
 {

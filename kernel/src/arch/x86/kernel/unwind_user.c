@@ -156,23 +156,28 @@ static bool is_sa_restorer(unsigned long ip)
  */
 bool arch_unwind_user_at_sigreturn(const struct unwind_user_state *state)
 {
-	static const u8 insns[] = {
-		0x48, 0xc7, 0xc0, __NR_rt_sigreturn, 0, 0, 0, 0x0f, 0x05,
+	static const struct {
+		u8	mov[7];
+		u8	syscall[2];
+	} __packed insns = {
+		{ 0x48, 0xc7, 0xc0, __NR_rt_sigreturn, 0, 0, 0 },
+		{ 0x0f, 0x05 },
 	};
-	const unsigned int mov_size = 7;
+	unsigned long start = state->ip;
 	u8 text[sizeof(insns)];
+	u16 first;
 
-	if (copy_from_user(text, (void __user *)state->ip, 2))
-		return is_sa_restorer(state->ip);
+	/* Most frames are not: look at no more than it takes to see that. */
+	if (get_user(first, (u16 __user *)start))
+		return is_sa_restorer(start);
 
-	if (state->exact && !memcmp(text, insns + mov_size, 2))
-		return !copy_from_user(text, (void __user *)state->ip - mov_size,
-				       sizeof(insns)) &&
-		       !memcmp(text, insns, sizeof(insns));
+	if (state->exact && !memcmp(&first, insns.syscall, sizeof(first)))
+		start -= sizeof(insns.mov);
+	else if (memcmp(&first, insns.mov, sizeof(first)))
+		return false;
 
-	return !memcmp(text, insns, 2) &&
-	       !copy_from_user(text, (void __user *)state->ip, sizeof(insns)) &&
-	       !memcmp(text, insns, sizeof(insns));
+	return !copy_from_user(text, (void __user *)start, sizeof(text)) &&
+	       !memcmp(text, &insns, sizeof(text));
 }
 
 /**

@@ -65,7 +65,8 @@ enum code_opt {
  *	registration (EEXIST).  It is the key of the registration.
  * @sframe_start: the SFrame section that describes the text; it need not lie
  *	in the same file, nor in any file, and several registrations may share
- *	one.  Its header is read at once: EFAULT if it cannot be, EINVAL if it
+ *	one.  What it says does not change while it is registered: unregister
+ *	first.  Its header is read at once: EFAULT if it cannot be, EINVAL if it
  *	is malformed, EOPNOTSUPP for a version, ABI or flag that this kernel
  *	does not decode.
  * @sframe_end: end of the SFrame section.  @sframe_start and @sframe_end both

@@ -259,6 +259,42 @@ static void without_page_faults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ret, -EFAULT);
 }
 
+static void row_remains(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct code_jit_unwind_fre fre;
+	const unsigned long counter = f->jit.seq;
+	struct jit_place place;
+
+	f->image.seq = 6;
+	put_image(test, f);
+	KUNIT_EXPECT_EQ(test, 0,
+			jit_find_place(&f->jit, ROW_OFF(3), &fre, &place));
+	KUNIT_EXPECT_EQ(test, place.row, f->at + ROW(1, 1, size));
+	KUNIT_EXPECT_EQ(test, place.seq, 6);
+	KUNIT_EXPECT_TRUE(test, jit_row_remains(place.row, counter, 6));
+	KUNIT_EXPECT_TRUE(test, jit_row_remains(place.row, 0, 0));
+
+	/* Rewritten before, or since. */
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 4));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 7));
+	/* Nobody can read the one or the other. */
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, TASK_SIZE_MAX, 6));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(PAGE_OFFSET, counter, 6));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(f->at + PAGE_SIZE, 0, 0));
+
+	f->image.table[1].fre[1].size = 0;
+	put_image(test, f);
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 6));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, 0, 0));
+
+	/* The default rule is no row. */
+	f->jit.flags = RULE;
+	KUNIT_EXPECT_EQ(test, 0,
+			jit_find_place(&f->jit, ROW_OFF(3), &fre, &place));
+	KUNIT_EXPECT_EQ(test, place.row, 0);
+}
+
 static int jit_test_init(struct kunit *test)
 {
 	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
@@ -280,6 +316,7 @@ static struct kunit_case jit_test_cases[] = {
 	KUNIT_CASE(default_rule),
 	KUNIT_CASE(ends_of_memory),
 	KUNIT_CASE(without_page_faults),
+	KUNIT_CASE(row_remains),
 	{}
 };
 

@@ -163,6 +163,10 @@ static const struct rule_case rule_cases[] = {
 	  0, VAL(SP, 8), MEM(CFA, -24), SAME },
 	{ "CFA, RA and FP", 0, 0, 0, { 0, INFO(SP, 3, 0), { 8, -24, -32 } },
 	  0, VAL(SP, 8), MEM(CFA, -24), MEM(CFA, -32) },
+	{ "RA above the CFA", 0, 0, 0, { 0, INFO(SP, 3, 0), { 8, 8, -32 } },
+	  0, VAL(SP, 8), MEM(CFA, 8), MEM(CFA, -32) },
+	{ "FP above the CFA", 0, 0, 0, { 0, INFO(SP, 3, 0), { 8, -24, 8 } },
+	  0, VAL(SP, 8), MEM(CFA, -24), MEM(CFA, 8) },
 	{ "a word too many, none fixed", 0, 0, 0,
 	  { 0, INFO(SP, 4, 0), { 8, 8, 8, 8 } }, -EINVAL },
 	{ "all fixed", -16, -8, 0, { 0, INFO(FP, 1, 0), { 16 } },
@@ -241,7 +245,9 @@ static void rules(struct kunit *test)
 				    "%s", c->name);
 		if (c->ret)
 			continue;
-		KUNIT_EXPECT_EQ_MSG(test, rule.flags, 0, "%s", c->name);
+		KUNIT_EXPECT_EQ_MSG(test, rule.flags,
+				    c->flex || c->ra.off > 0 || c->fp.off > 0 ?
+				    0 : UNWIND_RULE_COMMON, "%s", c->name);
 		expect_loc(test, c->name, "CFA", &rule.cfa, &c->cfa);
 		expect_loc(test, c->name, "RA", &rule.ra, &c->ra);
 		expect_loc(test, c->name, "FP", &rule.fp, &c->fp);
@@ -275,7 +281,7 @@ static void outermost_and_signal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(&sec, -0x3000, &rule), 0);
 	KUNIT_EXPECT_EQ(test, rule.flags, UNWIND_RULE_OUTERMOST);
 	KUNIT_EXPECT_EQ(test, find(&sec, -0x3000 + 4, &rule), 0);
-	KUNIT_EXPECT_EQ(test, rule.flags, 0);
+	KUNIT_EXPECT_EQ(test, rule.flags, UNWIND_RULE_COMMON);
 	KUNIT_EXPECT_EQ(test, find(&sec, -0x2000, &rule), 0);
 	KUNIT_EXPECT_EQ(test, rule.flags, UNWIND_RULE_OUTERMOST);
 	KUNIT_EXPECT_EQ(test, find(&sec, -0x1000 + 0xff, &rule), 0);

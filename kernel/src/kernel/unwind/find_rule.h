@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _UNWIND_FIND_RULE_H
+#define _UNWIND_FIND_RULE_H
+
+struct found_rule;
+struct rule_slot;
+struct unwind_user_state;
+
+int unwind_user_find_rule(const struct unwind_user_state *state,
+			  struct rule_slot *slot);
+int unwind_user_find_uncached(const struct unwind_user_state *state,
+			      struct found_rule *found);
+
+#endif /* _UNWIND_FIND_RULE_H */

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frames that were walked before: what has changed since is noticed, and what has
+ * not is found again.
+ */
+#include <signal.h>
+
+#include "jit_code.h"
+#include "jit_table_fixture.h"
+
+/* The first walk finds the rules, the others have them. */
+static void walk_again(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(table) * self, unsigned int topmost,
+		       unsigned int below)
+{
+	stub_rules_kept = true;
+	for (int i = 0; i < 3; i++)
+		walk(_metadata, self, topmost, below);
+}
+
+TEST_F(table, row_that_retires)
+{
+	jit_table *t = stub_jit_table(&self->stub);
+
+	ASSERT_EQ(0, stub_register_jit(&self->stub));
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+	for (int i = 0; i < STUB_ROWS; i++)
+		__atomic_store_n(&t->fre[i].size, 0, __ATOMIC_RELAXED);
+	walk_again(_metadata, self, NONE);
+}
+
+/* In the place of the row is another one. */
+TEST_F(table, row_that_is_rewritten)
+{
+	const jit_row rows[] = { { STUB_SIZE, 0, OUTERMOST },
+				 { STUB_SIZE, 0, BODY } };
+	struct code_jit_info info = stub_jit_info(&self->stub);
+	jit_table *t = table_of(self, &rows[1], 1);
+	static uint32_t seq;
+
+	info.seq = addr_of(&seq);
+	ASSERT_EQ(0, register_jit(&info));
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+	for (int i = 0; i < 4; i++) {
+		__atomic_store_n(&seq, seq + 1, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		t->fre[0] = rows[i & 1];
+		__atomic_store_n(&seq, seq + 1, __ATOMIC_RELEASE);
+		if (i & 1)
+			walk_again(_metadata, self, COMPLETE, COMPLETE);
+		else
+			walk_again(_metadata, self, NONE);
+	}
+}
+
+/* While rows are rewritten nothing is known of them, whatever it was before. */
+TEST_F(table, row_under_an_odd_counter)
+{
+	struct code_jit_info info = stub_jit_info(&self->stub);
+	static uint32_t seq;
+
+	stub_jit_table(&self->stub);
+	info.seq = addr_of(&seq);
+	ASSERT_EQ(0, register_jit(&info));
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+	__atomic_store_n(&seq, 1, __ATOMIC_RELAXED);
+	walk_again(_metadata, self, NONE);
+	__atomic_store_n(&seq, 2, __ATOMIC_RELEASE);
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+}
+
+TEST_F(table, row_where_the_default_rule_was)
+{
+	const struct code_jit_info info = with_default(&self->stub);
+	const jit_row row = { STUB_SIZE, 0, OUTERMOST };
+	jit_table *t = table_of(self, NULL, 0);
+
+	ASSERT_EQ(0, register_jit(&info));
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+	ASSERT_EQ(0, jit_table_append(t, &row, 1));
+	walk_again(_metadata, self, NONE);
+}
+
+TEST_F(table, counter_that_cannot_be_read)
+{
+	struct code_jit_info info = stub_jit_info(&self->stub);
+	uint32_t *seq = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, seq);
+	stub_jit_table(&self->stub);
+	info.seq = addr_of(seq);
+	ASSERT_EQ(0, register_jit(&info));
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+	ASSERT_EQ(0, munmap(seq, PAGE));
+	walk_again(_metadata, self, NONE);
+}
+
+TEST_F(table, default_rule_of_another_registration)
+{
+	struct code_jit_info info = with_default(&self->stub);
+
+	info.unwind_head = 0;
+	stub_rules_kept = true;
+	for (int i = 0; i < 3; i++) {
+		walk_region(_metadata, self, &info, COMPLETE, COMPLETE);
+		info.info ^= CODE_FRE_OUTERMOST;
+		walk_region(_metadata, self, &info, NONE);
+		info.info ^= CODE_FRE_OUTERMOST;
+	}
+}
+
+/*
+ * A call ends one range, so that its return address is in the next one: the rule of
+ * the first is not that of the second.
+ */
+TEST_F(table, return_address_in_the_next_range)
+{
+	struct code_jit_info first = with_default(&self->stub), second = first;
+
+	first.unwind_head = 0;
+	first.text_end = first.text_start + self->stub.call_off;
+	second = first;
+	second.text_start = first.text_end;
+	second.text_end = first.text_start + PAGE;
+	second.cfa_off = 0;
+	second.ra_off = 0;
+	second.fp_off = 0;
+	second.info = CODE_FRE_OUTERMOST;
+	ASSERT_EQ(0, register_jit(&first));
+	ASSERT_EQ(0, register_jit(&second));
+	walk_again(_metadata, self, 1, COMPLETE);
+}
+
+static void on_signal(int sig)
+{
+	marker();
+}
+
+static void raise_signal(void)
+{
+	raise(SIGUSR1);
+}
+
+/*
+ * A table that covers what follows a call, but not the call: that there was a
+ * signal frame before says nothing of this one, which has a frame pointer.
+ */
+TEST_F(table, nothing_for_a_call_after_a_signal_frame)
+{
+	const struct fre_spec row = {
+		0, FRE_INFO(FRE_SP, 2, FRE_WORD1), { STUB_FRAME, STUB_FP_OFF },
+	};
+	struct fde_spec fde = stub_fde(&self->stub);
+
+	fde.func += self->stub.call_off;
+	fde.size -= self->stub.call_off;
+	fde.nr_fres = 1;
+	fde.fre = &row;
+	stub_table_of(&self->stub, &fde);
+	ASSERT_EQ(0, stub_register(&self->stub));
+	ASSERT_NE(SIG_ERR, signal(SIGUSR1, on_signal));
+	stub_fp_off = STUB_FP_OFF;
+	stub_rules_kept = true;
+	for (int i = 0; i < 3; i++) {
+		truth_reset();
+		sampler_drain(&self->sampler);
+		stub_run(&self->stub, raise_signal);
+		ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+		EXPECT_TRUE(same_tail(&self->stack, &truth, truth.nr - 1))
+			print_stack(&self->stack, &truth);
+	}
+}
+
+/* Deeper than what is kept of all rules. */
+TEST_F(table, more_frames_than_are_kept)
+{
+	static struct jit_region region;
+	const void *target = jit_leaf;
+	const unsigned int depth = 400;
+
+	ASSERT_EQ(0, jit_region_map(&region, 64, 32, PAGE));
+	ASSERT_EQ(0, register_jit(&region.info));
+	for (unsigned int i = 0; i < depth; i++) {
+		target = jit_emit(&region, &jit_small, target);
+		ASSERT_NE(NULL, target);
+	}
+	for (int i = 0; i < 4; i++) {
+		sampler_drain(&self->sampler);
+		jit_call(target, NULL);
+		ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+		ASSERT_LT(depth, self->stack.nr);
+		for (unsigned int n = 2; n < depth; n++)
+			ASSERT_EQ(self->stack.ip[n] + (self->stack.ip[1] -
+						       self->stack.ip[2]),
+				  self->stack.ip[n - 1]);
+	}
+}
+
+TEST_HARNESS_MAIN
