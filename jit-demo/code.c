@@ -176,8 +176,9 @@ void code_write_log(const struct engine *engine, FILE *file)
 	fprintf(file, "region %#lx %#lx registered %u descending %d\n",
 		(long)engine->heap.start, (long)engine->heap.end,
 		region.registered, engine->options.descending);
-	fprintf(file, "compiled stubs %lu tier1 %lu tier2 %lu\n",
-		s->compiled[0], s->compiled[1], s->compiled[2]);
+	fprintf(file, "compiled stubs %lu tier1 %lu tier2 %lu rows %lu\n",
+		s->compiled[0], s->compiled[1], s->compiled[2],
+		(long)region.rows_used);
 	fprintf(file, "retired %lu reused %lu flushed %lu tables %lu\n",
 		s->retired, s->reused, s->flushed, s->most_tables);
 	for (size_t i = 0; i < engine->log_len; i++) {

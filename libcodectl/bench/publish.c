@@ -4,7 +4,8 @@
  * may do for each function.  Exits with 0 if the library keeps its promise: at
  * most 1/20 of a line of a perf map, and 1/3 of a prctl().
  *
- * All figures are nanoseconds per function, each the best of some rounds.
+ * All figures are nanoseconds per function, each the best of some rounds.  Lines
+ * that begin with RESULT say the same to programs.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -21,8 +22,11 @@
 #define NR_FUNCS	100000
 #define BATCH		16
 #define FUNC_LEN	64
+#define MAX_THREADS	8
 
 static char *text;
+/* Where the functions of this thread are. */
+static __thread char *own_text;
 
 static double now(void)
 {
@@ -74,12 +78,14 @@ static int compare(const void *a, const void *b)
 /* The median of small batches, most of which meet no new page. */
 static double publish_warm(const char *name)
 {
-	static double batches[NR_FUNCS / BATCH];
-	struct codectl_region *region = open_region(text);
-	uint64_t start = (uintptr_t)text;
+	double *batches = calloc(NR_FUNCS / BATCH, sizeof(*batches));
+	struct codectl_region *region = open_region(own_text);
+	uint64_t start = (uintptr_t)own_text;
 	double from, to;
 	int i, k;
 
+	if (!batches)
+		die("calloc");
 	from = now();
 	for (i = 0; i < NR_FUNCS / BATCH; i++) {
 		for (k = 0; k < BATCH; k++, start += FUNC_LEN)
@@ -90,8 +96,10 @@ static double publish_warm(const char *name)
 	}
 	codectl_region_close(region);
 	qsort(batches, NR_FUNCS / BATCH, sizeof(double), compare);
+	to = batches[NR_FUNCS / BATCH / 2];
+	free(batches);
 
-	return batches[NR_FUNCS / BATCH / 2];
+	return to;
 }
 
 static double bench_warm(void)
@@ -118,8 +126,8 @@ static double bench_poll(void)
 /* All of it, with the pages that the rows are the first to touch. */
 static double bench_cold(void)
 {
-	struct codectl_region *region = open_region(text);
-	uint64_t start = (uintptr_t)text;
+	struct codectl_region *region = open_region(own_text);
+	uint64_t start = (uintptr_t)own_text;
 	double from = now();
 	int i;
 
@@ -218,11 +226,11 @@ static double register_frames(int nr)
 	if (!frames)
 		die("calloc");
 	for (i = 0; i < nr; i++)
-		make_frame(&frames[i], (uintptr_t)text + i * FUNC_LEN);
+		make_frame(&frames[i], (uintptr_t)own_text + i * FUNC_LEN);
 	from = now();
 	for (i = 0; i < nr; i++)
 		__register_frame(&frames[i]);
-	if (!_Unwind_Find_FDE(text + nr * FUNC_LEN - 5, bases))
+	if (!_Unwind_Find_FDE(own_text + nr * FUNC_LEN - 5, bases))
 		die("_Unwind_Find_FDE");
 	for (i = 0; i < nr; i++)
 		__deregister_frame(&frames[i]);
@@ -248,57 +256,72 @@ static double bench_frames(void)
 	return register_frames(2000);
 }
 
-/* --- writers beside each other */
+/* --- threads beside each other */
 
-static void *write_region(void *start)
+static double (*bench_of_threads)(void);
+static pthread_barrier_t start_line;
+static double costs[MAX_THREADS];
+
+static void *run_thread(void *arg)
 {
-	struct codectl_region *region = open_region(start);
-	uint64_t addr = (uintptr_t)start;
-	int i;
+	int i = (intptr_t)arg;
 
-	for (i = 0; i < NR_FUNCS; i++, addr += FUNC_LEN)
-		add(region, addr, NULL);
-	codectl_region_close(region);
+	own_text = text + (size_t)i * NR_FUNCS * FUNC_LEN;
+	pthread_barrier_wait(&start_line);
+	costs[i] = bench_of_threads();
 
 	return NULL;
 }
 
-static double run_writers(int nr)
+/* What a function costs each of @nr threads, on average. */
+static double run_threads(double (*bench)(void), int nr)
 {
-	pthread_t threads[2];
-	double from = now();
+	pthread_t threads[MAX_THREADS];
+	double sum = 0;
 	int i;
 
+	bench_of_threads = bench;
+	pthread_barrier_init(&start_line, NULL, nr);
 	for (i = 0; i < nr; i++)
-		pthread_create(&threads[i], NULL, write_region,
-			       text + i * NR_FUNCS * FUNC_LEN);
-	for (i = 0; i < nr; i++)
+		if (pthread_create(&threads[i], NULL, run_thread,
+				   (void *)(intptr_t)i))
+			die("pthread_create");
+	for (i = 0; i < nr; i++) {
 		pthread_join(threads[i], NULL);
+		sum += costs[i];
+	}
+	pthread_barrier_destroy(&start_line);
 
-	return (now() - from) / NR_FUNCS;
+	return sum / nr;
 }
 
-static double bench_one_writer(void)
-{
-	return run_writers(1);
-}
+/**
+ * struct method - something that a JIT may do for each function
+ * @name: for programs
+ * @what: for people
+ * @bench: returns what it costs
+ * @most: threads it is done by at once, at most
+ */
+struct method {
+	const char *name;
+	const char *what;
+	double (*bench)(void);
+	int most;
+};
 
-static double bench_two_writers(void)
+static double best(const struct method *method, int threads)
 {
-	return run_writers(2);
-}
-
-static double best(const char *what, double (*bench)(void))
-{
-	double least = bench(), again;
+	double least = run_threads(method->bench, threads), again;
 	int i;
 
 	for (i = 1; i < ROUNDS; i++) {
-		again = bench();
+		again = run_threads(method->bench, threads);
 		if (again < least)
 			least = again;
 	}
-	printf("%9.1f  %s\n", least, what);
+	printf("%9.1f  %s, threads: %d\n", least, method->what, threads);
+	printf("RESULT\tpublish\t%s\t%d\t%.1f\tns\n", method->name, threads,
+	       least);
 
 	return least;
 }
@@ -312,11 +335,28 @@ static void compare_to(const char *what, double cost, int times, double warm,
 	       cost >= times * cold ? "yes" : "no");
 }
 
+enum { WARM, COLD, LINE, CALL };
+
+static const struct method methods[] = {
+	[WARM] = { "add", "codectl_region_add()", bench_warm, MAX_THREADS },
+	[COLD] = { "add-cold", "the same, page faults included", bench_cold, 1 },
+	[LINE] = { "map-line", "a line of a perf map, flushed", bench_map_line, 1 },
+	[CALL] = { "prctl", "prctl()", bench_prctl, MAX_THREADS },
+	{ "add-named", "codectl_region_add() with a name that nobody asks for",
+	  bench_named, MAX_THREADS },
+	{ "poll", "codectl_names_poll() when nobody asks", bench_poll, 1 },
+	{ "frame", "__register_frame(), lookup, __deregister_frame()",
+	  bench_frame, MAX_THREADS },
+	{ "frames", "the same, 2000 functions and one lookup", bench_frames, 1 },
+	{}
+};
+
 int main(void)
 {
-	double warm, cold, line, call;
+	double least, cost[CALL + 1];
+	int threads, i;
 
-	text = mmap(NULL, 2UL * NR_FUNCS * FUNC_LEN, PROT_NONE,
+	text = mmap(NULL, (size_t)MAX_THREADS * NR_FUNCS * FUNC_LEN, PROT_NONE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (text == MAP_FAILED)
 		die("mmap");
@@ -324,20 +364,19 @@ int main(void)
 	/* Where there are user events, and a tracer might come. */
 	codectl_name_event(1);
 	printf("ns per function of three rows, best of %d rounds:\n", ROUNDS);
-	warm = best("codectl_region_add()", bench_warm);
-	cold = best("the same, page faults included", bench_cold);
-	best("codectl_region_add() with a name that nobody asks for",
-	     bench_named);
-	best("codectl_names_poll() when nobody asks", bench_poll);
-	line = best("a line of a perf map, flushed", bench_map_line);
-	call = best("prctl()", bench_prctl);
-	best("__register_frame(), lookup, __deregister_frame()", bench_frame);
-	best("the same, 2000 functions and one lookup", bench_frames);
-	best("one writer", bench_one_writer);
-	best("two writers with a region each", bench_two_writers);
+	for (threads = 1; threads <= MAX_THREADS; threads *= 2)
+		for (i = 0; methods[i].name; i++) {
+			if (threads > methods[i].most)
+				continue;
+			least = best(&methods[i], threads);
+			if (threads == 1 && i <= CALL)
+				cost[i] = least;
+		}
 
-	compare_to("a line of a perf map", line, 20, warm, cold);
-	compare_to("prctl()", call, 3, warm, cold);
+	compare_to("a line of a perf map", cost[LINE], 20, cost[WARM],
+		   cost[COLD]);
+	compare_to("prctl()", cost[CALL], 3, cost[WARM], cost[COLD]);
 
-	return line >= 20 * warm && call >= 3 * warm ? 0 : 1;
+	return cost[LINE] >= 20 * cost[WARM] && cost[CALL] >= 3 * cost[WARM] ?
+	       0 : 1;
 }
