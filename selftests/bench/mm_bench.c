@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What registrations cost where address spaces change:
+ *
+ *	mm_bench CASE
+ *
+ * fork() with a child that exits, and munmap() of a page that has nothing to do
+ * with them, with 0, 50 and 5,000 registrations; and, with none, what should
+ * not notice that there could be some.  The mappings are always the same.
+ */
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+#include "../codectl_test.h"
+#include "bench.h"
+
+#define ROUNDS		9
+#define NR_FORKS	50
+#define NR_CALLS	1000
+#define MAX_TEXTS	5000
+
+static double forks(void *arg)
+{
+	uint64_t from = ticks();
+
+	for (int i = 0; i < NR_FORKS; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			die("fork");
+		if (!pid)
+			_exit(0);
+		if (waitpid(pid, NULL, 0) != pid)
+			die("waitpid");
+	}
+	return (double)(ticks() - from) / NR_FORKS;
+}
+
+/* A page each; @touch: with memory in it. */
+static double unmap_pages(bool touch)
+{
+	uint64_t sum = 0, from;
+
+	for (int i = 0; i < NR_CALLS; i++) {
+		char *page = map_pages(1, PROT_READ | PROT_WRITE);
+
+		if (!page)
+			die("mmap");
+		if (touch)
+			*page = 1;
+		from = ticks();
+		munmap(page, PAGE);
+		sum += ticks() - from;
+	}
+	return (double)sum / NR_CALLS;
+}
+
+static double munmaps(void *arg)
+{
+	return unmap_pages(true);
+}
+
+static double munmaps_untouched(void *arg)
+{
+	return unmap_pages(false);
+}
+
+static double mremaps(void *arg)
+{
+	char *page = map_pages(2, PROT_READ | PROT_WRITE);
+	char *to = map_pages(1, PROT_READ | PROT_WRITE);
+	uint64_t from = ticks();
+
+	for (int i = 0; i < NR_CALLS; i++) {
+		if (mremap(page, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to ||
+		    mremap(to, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page) != page)
+			die("mremap");
+	}
+	from = ticks() - from;
+	munmap(page, 2 * PAGE);
+	return (double)from / NR_CALLS;
+}
+
+static double syscalls(void *arg)
+{
+	uint64_t from = ticks();
+
+	for (int i = 0; i < NR_CALLS; i++)
+		syscall(SYS_getppid);
+	return (double)(ticks() - from) / NR_CALLS;
+}
+
+/* What execve() and the C library have registered. */
+static void unregister_all(void)
+{
+	struct code_query q = {
+		.size = sizeof(q),
+		.query_flags = CODE_QUERY_OR_NEXT,
+	};
+	int fd = open("/proc/self/codectl", O_RDONLY);
+
+	while (fd >= 0 && !ioctl(fd, CODE_QUERY, &q)) {
+		if (unregister_text(q.text_start, q.text_end))
+			die("CODE_UNREGISTER");
+		q = (struct code_query) {
+			.size = sizeof(q),
+			.query_flags = CODE_QUERY_OR_NEXT,
+		};
+	}
+	close(fd);
+}
+
+static void register_up_to(const char *text, int *made, int nr)
+{
+	for (; *made < nr; (*made)++) {
+		uint64_t start = addr_of(text) + 2 * PAGE * *made;
+
+		if (register_elf_text(start, start + PAGE))
+			die("CODE_REGISTER_ELF");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const int sizes[] = { 0, 50, MAX_TEXTS };
+	const char *text, *who;
+	int made = 0;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: mm_bench CASE\n");
+		return 2;
+	}
+	who = argv[1];
+	text = map_pages(2 * MAX_TEXTS, PROT_READ | PROT_EXEC);
+	unregister_all();
+	result("syscall", who, 0, least(syscalls, NULL, ROUNDS), "insns");
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
+		if (sizes[s] && !have_codectl())
+			break;
+		register_up_to(text, &made, sizes[s]);
+		result("fork", who, made, least(forks, NULL, ROUNDS), "insns");
+		result("munmap", who, made, least(munmaps, NULL, ROUNDS),
+		       "insns");
+		result("munmap-untouched", who, made,
+		       least(munmaps_untouched, NULL, ROUNDS), "insns");
+		result("mremap", who, made, least(mremaps, NULL, ROUNDS),
+		       "insns");
+	}
+	return 0;
+}
