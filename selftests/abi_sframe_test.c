@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a registration says about the header of an SFrame section. */
+#include <fcntl.h>
+
 #include "codectl_test.h"
 #include "kselftest_harness.h"
 #include "stub.h"
@@ -134,6 +136,97 @@ TEST_F(section, header_that_cannot_be_read)
 	EXPECT_EQ(-EFAULT, register_with(&self->stub, table,
 					 self->stub.table_size));
 	EXPECT_EQ(-EFAULT, register_with(&self->stub, (void *)8, PAGE));
+}
+
+/* A mapping of a file with the table in it, which nobody has touched yet. */
+static struct sframe_header *map_file(const struct stub *stub, int prot)
+{
+	int fd = memfd_create("table", 0);
+	void *map = MAP_FAILED;
+
+	if (fd >= 0 && write(fd, stub->table, stub->table_size) ==
+		       stub->table_size)
+		map = mmap(NULL, 2 * PAGE, prot, MAP_PRIVATE, fd, 0);
+	close(fd);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+static bool is_mapped_in(const void *page)
+{
+	uint64_t entry = 0;
+	int fd = open("/proc/self/pagemap", O_RDONLY);
+	ssize_t n = pread(fd, &entry, sizeof(entry), addr_of(page) / PAGE * 8);
+
+	close(fd);
+	return n != sizeof(entry) || entry >> 63;
+}
+
+/* What ld.so has just mapped stays untouched, where the file is in memory. */
+TEST_F(section, header_in_a_file_faults_nothing_in)
+{
+	struct sframe_header *h = map_file(&self->stub, PROT_READ);
+
+	ASSERT_NE(NULL, h);
+	ASSERT_FALSE(is_mapped_in(h));
+	EXPECT_EQ(0, register_with(&self->stub, h, self->stub.table_size));
+	EXPECT_FALSE(is_mapped_in(h));
+	EXPECT_NE(0, h->magic);
+	EXPECT_TRUE(is_mapped_in(h));
+	EXPECT_EQ(0, register_with(&self->stub, h, self->stub.table_size));
+	munmap(h, 2 * PAGE);
+}
+
+/* The memory counts, not the file. */
+TEST_F(section, header_in_a_file_is_that_of_the_mapping)
+{
+	const int prot = PROT_READ | PROT_WRITE;
+	struct sframe_header *good, *bad;
+
+	good = map_file(&self->stub, prot);
+	((struct sframe_header *)self->stub.table)->magic++;
+	bad = map_file(&self->stub, prot);
+	ASSERT_TRUE(good && bad);
+	EXPECT_EQ(-EINVAL, register_with(&self->stub, bad,
+					 self->stub.table_size));
+	bad->magic--;
+	EXPECT_EQ(0, register_with(&self->stub, bad, self->stub.table_size));
+	good->magic++;
+	EXPECT_EQ(-EINVAL, register_with(&self->stub, good,
+					 self->stub.table_size));
+	munmap(good, 2 * PAGE);
+	munmap(bad, 2 * PAGE);
+}
+
+TEST_F(section, header_in_a_file_that_cannot_be_read)
+{
+	struct sframe_header *h = map_file(&self->stub, PROT_NONE);
+	size_t size = self->stub.table_size;
+
+	ASSERT_NE(NULL, h);
+	EXPECT_EQ(-EFAULT, register_with(&self->stub, h, size));
+	ASSERT_EQ(0, mprotect(h, 2 * PAGE, PROT_READ));
+	EXPECT_EQ(0, register_with(&self->stub, h, size));
+	/* The file ends before this page. */
+	EXPECT_EQ(-EFAULT, register_with(&self->stub, (uint8_t *)h + PAGE,
+					 size));
+	/* The mapping does, in the middle of the header. */
+	munmap((uint8_t *)h + PAGE, PAGE);
+	EXPECT_EQ(-EFAULT, register_with(&self->stub,
+					 (uint8_t *)h + PAGE - sizeof(*h) / 2,
+					 size));
+	munmap(h, PAGE);
+}
+
+/* It has a file behind it, which is no memory of it. */
+TEST_F(section, header_in_private_memory_of_dev_zero)
+{
+	int fd = open("/dev/zero", O_RDONLY);
+	void *zeros = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	ASSERT_NE(MAP_FAILED, zeros);
+	EXPECT_EQ(-EINVAL, register_with(&self->stub, zeros, PAGE));
+	munmap(zeros, PAGE);
+	close(fd);
 }
 
 /* Only the header is read: the rest is checked as it is used. */
