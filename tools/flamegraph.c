@@ -35,7 +35,8 @@ char *flamegraph_find(void)
 	return need(strdup(DEBIAN_RENDERER));
 }
 
-static pid_t start(const char *renderer, int in, int out)
+/* 0 or the error. */
+static int start(pid_t *pid, const char *renderer, int in, int out)
 {
 	char *argv[] = {
 		(char *)renderer, "--hash", "--title", "User stacks of events",
@@ -43,29 +44,29 @@ static pid_t start(const char *renderer, int in, int out)
 	};
 	posix_spawn_file_actions_t actions;
 	int error;
-	pid_t pid;
 
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, in, 0);
 	posix_spawn_file_actions_adddup2(&actions, out, 1);
-	error = posix_spawn(&pid, renderer, &actions, NULL, argv, environ);
+	error = posix_spawn(pid, renderer, &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
-	if (error)
-		die("cannot run %s: %s", renderer, strerror(error));
-	return pid;
+	return error;
 }
 
 void flamegraph_draw(const char *renderer, FILE *folded, const char *svg)
 {
-	int out, status;
+	int out, status, error;
 	pid_t pid;
 
 	out = open(svg, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (out < 0)
 		die("cannot write %s: %s", svg, strerror(errno));
-	if (fflush(folded) || lseek(fileno(folded), 0, SEEK_SET))
-		die("cannot write a temporary file: %s", strerror(errno));
-	pid = start(renderer, fileno(folded), out);
+	rewind(folded);
+	error = start(&pid, renderer, fileno(folded), out);
+	if (error) {
+		unlink(svg);
+		die("cannot run %s: %s", renderer, strerror(error));
+	}
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			die("cannot wait for %s: %s", renderer, strerror(errno));

@@ -73,12 +73,20 @@ static void end_at_exit(void)
 	guard_end();
 }
 
+static void __attribute__((noreturn)) give_up(const char *path, const char *what)
+{
+	int error = errno;
+
+	remove_instance(path);
+	die("cannot %s: %s", what, strerror(error));
+}
+
 void guard_start(const char *path)
 {
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC))
-		die("cannot make a pipe: %s", strerror(errno));
+		give_up(path, "make a pipe");
 	guard = fork();
 	if (!guard) {
 		close(ends[1]);
@@ -86,9 +94,7 @@ void guard_start(const char *path)
 	}
 	close(ends[0]);
 	alive = ends[1];
-	if (guard < 0) {
-		remove_instance(path);
-		die("cannot start a process: %s", strerror(errno));
-	}
+	if (guard < 0)
+		give_up(path, "start a process");
 	atexit(end_at_exit);
 }

@@ -23,7 +23,7 @@ static int by_start(const void *one, const void *other)
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	return a->line < b->line ? -1 : a->line > b->line;
+	return a->line < b->line ? -1 : 1;
 }
 
 bool perf_map_parse(struct perf_map *map, const char *text, size_t len)

@@ -215,6 +215,8 @@ static void catch_signals(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
 		sigaction(caught[i], &action, NULL);
+	/* Of children whose end is ignored nobody is told. */
+	signal(SIGCHLD, SIG_DFL);
 }
 
 static bool has_ended(const struct options *options, struct child *child)

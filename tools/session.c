@@ -30,21 +30,6 @@ void session_check(void)
 		die("this kernel's tracefs has no deferred user stacks (" STACKS ")");
 }
 
-static char *last_error(struct session *session)
-{
-	int error = errno;
-	char *text = NULL;
-
-	if (session->instance)
-		text = tracefs_error_last(session->instance);
-	if (text && strcspn(text, "\n")) {
-		text[strcspn(text, "\n")] = '\0';
-		return text;
-	}
-	free(text);
-	return need(strdup(strerror(error)));
-}
-
 static void write_file(struct session *session, const char *name,
 		       const char *text, bool append)
 {
@@ -54,7 +39,7 @@ static void write_file(struct session *session, const char *name,
 
 	if (written < 0)
 		die("cannot write %s to %s of tracefs: %s", text, name,
-		    last_error(session));
+		    strerror(errno));
 }
 
 /* ------------------------------------------------------------------ events */
@@ -131,7 +116,7 @@ static void use_events(struct session *session, const char *what,
 		*event++ = '\0';
 		if (function(session, system, event) && what)
 			die("cannot %s the event %s: %s", what,
-			    session->events[i], last_error(session));
+			    session->events[i], strerror(errno));
 		free(system);
 	}
 }
@@ -199,7 +184,7 @@ void session_open(struct session *session, unsigned long buffer_kib)
 	write_file(session, STACKS, "1", false);
 	if (tracefs_option_enable(session->instance, TRACEFS_OPTION_RECORD_TGID))
 		die("cannot set options/record-tgid of tracefs: %s",
-		    last_error(session));
+		    strerror(errno));
 	if (buffer_kib) {
 		char *size = format("%lu", buffer_kib);
 
@@ -214,7 +199,7 @@ void session_follow_thread(struct session *session, pid_t tid)
 
 	if (tracefs_option_enable(session->instance, TRACEFS_OPTION_EVENT_FORK))
 		die("cannot set options/event-fork of tracefs: %s",
-		    last_error(session));
+		    strerror(errno));
 	write_file(session, "set_event_pid", text, true);
 	free(text);
 }

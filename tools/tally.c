@@ -72,7 +72,7 @@ static int by_count(const void *one, const void *other)
 
 	if (a->count != b->count)
 		return a->count > b->count ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
+	return a->order < b->order ? -1 : 1;
 }
 
 struct tally_line **tally_sorted(const struct tally *tally, size_t *nr)

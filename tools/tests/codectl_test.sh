@@ -7,115 +7,12 @@
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=../../scripts/tap.sh
-. "$here/tap.sh"
+# shellcheck source=common.sh
+. "$here/common.sh"
 
 jit=${JIT_DEMO:-$here/../jit-demo}
-tracing=/sys/kernel/tracing
-out=$(mktemp -d)
 rounds=200 seconds=0.5
 [ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=50 seconds=3
-load=''
-
-# A tracepoint that two instances use already is not patched into the code when
-# a third does: TCG may execute the breakpoint of a patch that is over, if others
-# run meanwhile.
-hold_tracepoints()
-{
-	for holder in $tracing/instances/hold-1 $tracing/instances/hold-2; do
-		mkdir "$holder"
-		echo 1 > "$holder/options/event-fork"
-		echo 1 > "$holder/options/record-tgid"
-		echo 4194303 > "$holder/set_event_pid"
-		for event in syscalls/sys_enter_futex syscalls/sys_enter_getppid \
-			     sched/sched_switch; do
-			echo 1 > "$holder/events/$event/enable"
-		done
-	done
-}
-
-release_tracepoints()
-{
-	rmdir "$tracing/instances/hold-1" "$tracing/instances/hold-2"
-}
-
-cleanup()
-{
-	[ -z "$load" ] || kill -KILL "$load" 2> /dev/null
-	echo 1 > /proc/sys/kernel/codectl
-	release_tracepoints
-	rm -rf "$out"
-}
-trap cleanup EXIT
-
-# check WHAT COMMAND... - shows what the last codectl printed if it fails
-check()
-{
-	what=$1
-	shift
-	"$@"
-	status=$?
-	[ $status = 0 ] || sed 's/^/# /' "$out/stdout" "$out/stderr"
-	result $status "$what"
-}
-
-# codectl_is STATUS ARG... - it exits with that status
-codectl_is()
-{
-	want=$1
-	shift
-	codectl "$@" > "$out/stdout" 2> "$out/stderr"
-	[ $? = "$want" ]
-}
-
-# fails_with STATUS TEXT ARG... - in one line that has the text
-fails_with()
-{
-	text=$2 want=$1
-	shift 2
-	codectl_is "$want" "$@" && one_line "$want" "$text"
-}
-
-# A wrong call has a second line, which says where to look.
-one_line()
-{
-	[ "$(wc -l < "$out/stderr")" = "$1" ] && [ ! -s "$out/stdout" ] &&
-		head -n 1 "$out/stderr" | grep -q "^codectl: .*$2"
-}
-
-# start_load COMMAND... - in the background, once it has printed two lines
-start_load()
-{
-	: > "$out/load"
-	"$@" >> "$out/load" &
-	load=$!
-	until [ "$(wc -l < "$out/load")" -ge 2 ]; do
-		usleep 10000
-	done
-}
-
-stop_load()
-{
-	kill -KILL $load
-	wait $load 2> /dev/null
-	load=''
-}
-
-# address NAME - of a function, as the load has printed it
-address()
-{
-	sed -n "s/^$1 //p" "$out/load"
-}
-
-no_instance()
-{
-	for try in 1 2 3 4 5 6 7 8 9 10; do
-		set -- "$tracing"/instances/codectl-*
-		[ -e "$1" ] || return 0
-		sleep "$try"
-	done
-	return 1
-}
 
 # folded COUNT EVENT FUNCTIONS - lines of folded stacks that end in the functions
 folded()
@@ -125,18 +22,17 @@ folded()
 		END { exit !(want == "some" ? sum > 0 : sum == want) }'
 }
 
-said()
-{
-	grep -q "$1" "$out/stderr"
-}
-
 test_calls()
 {
 	check "it says its version" codectl_is 0 --version
 	check "it says how it is called" codectl_is 0 --help
-	for call in '' 'nothing' 'list' 'list 1 2' 'where 1' 'where 1 zz' \
-		    'record --what' 'record --event' 'record -p 1 -- true' \
-		    'record true' 'record --duration 0' 'record --buffer 1x'; do
+	for call in '' 'nothing' 'list' 'list 1 2' 'list -1' 'list --raw' 'list 0' \
+		    'list x' 'where 1' 'where 1 zz' 'where -1 10' 'record --what' \
+		    'record --event' 'record -p 1 -- true' 'record -p /' \
+		    'record true' 'record --duration 0' 'record --duration x' \
+		    'record --duration 1e10' 'record --duration nan' \
+		    'record --duration 1s' 'record --buffer 1x' 'record --buffer :' \
+		    'record --buffer 99999999999999999999'; do
 		# shellcheck disable=SC2086
 		check "exit status 2: codectl $call" fails_with 2 . $call
 	done
@@ -171,7 +67,20 @@ test_where()
 		'file .*/libc.so.6, offset'
 	check "where fails for what is not mapped" codectl_is 1 where $load 10
 	check "where says so" grep -q '^0x10: not mapped$' "$out/stdout"
+	check "where shows the stack as memory" where_memory \
+		"$(sed -n 's/-.*\[stack\]$//p' /proc/$load/maps)" ', \[stack\]'
+	check "and what has no name as well" where_memory \
+		"$(sed '1,/\[heap\]/d' /proc/$load/maps |
+		   sed -n '/ 00:00 0 *$/s/-.*//p' | head -n 1)" ''
 	stop_load
+}
+
+# where_memory ADDRESS TEXT - of the mapping that starts there
+where_memory()
+{
+	codectl_is 0 where "$load" "$1" && grep -q "^0x$1: no name$" "$out/stdout" &&
+		grep -q "memory  *$1-[0-9a-f]*$2$" "$out/stdout" &&
+		grep -q '^	not registered$' "$out/stdout"
 }
 
 test_where_jit()
@@ -196,6 +105,21 @@ test_where_jit()
 	mkfifo "/tmp/perf-$load.map"
 	check "a pipe in its place is not waited for" codectl_is 0 where $load "$1"
 	rm -f "/tmp/perf-$load.map"
+	stop_load
+}
+
+# Each user makes the map of its own processes.
+test_where_user()
+{
+	start_load su -s /bin/sh nobody -c "exec $here/contend 2 1000000000 1000"
+	at=$(sed -n '/\[heap\]/s/-.*//p' /proc/$load/maps)
+	echo "$at 10 made by nobody" > /tmp/perf-$load.map
+	chown nobody /tmp/perf-$load.map
+	check "where believes the user of the process" codectl_is 0 where $load "$at"
+	check "and has the name" grep -q ': made by nobody+0x0$' "$out/stdout"
+	su -s /bin/sh nobody -c "codectl where $load $at" > "$out/stdout" 2> "$out/stderr"
+	check "so has that user" grep -q ': made by nobody+0x0$' "$out/stdout"
+	rm -f /tmp/perf-$load.map
 	stop_load
 }
 
@@ -229,6 +153,22 @@ most_frequent_first()
 	awk '{ if (NR > 1 && $NF > last) exit 1; last = $NF }' "$out/folded"
 }
 
+# The time is over before the command is.
+test_record_command()
+{
+	cp "$here/contend" "$out/co n	\\tend"
+	check "record of a command, for a time" codectl_is 0 record --duration $seconds \
+		--event sys_enter_getppid --event syscalls:sys_enter_getppid \
+		--folded "$out/folded" -- "$out/co n	\\tend" 2 1000000000 1000
+	! grep -q '/co n.*tend' /proc/[0-9]*/cmdline 2> /dev/null
+	check "ends the command" [ $? = 0 ]
+	check "names are found whatever the path" folded some \
+		syscalls:sys_enter_getppid 'worker;turn;tell;syscall'
+	check "which is shown on one line" grep -q \
+		"^	tell+0x[0-9a-f]* ($out/co n\\\\011\\\\134tend+0x" \
+		"$out/stdout"
+}
+
 test_record_signal()
 {
 	check "record of a signal handler" codectl_is 0 record --folded "$out/folded" \
@@ -245,6 +185,10 @@ test_record_pid()
 	check "its threads have their stacks" folded some syscalls:sys_enter_getppid \
 		'worker;turn;tell;syscall'
 	check "it goes on" kill -0 $load
+	# Not a child of this shell, which would keep it as a zombie.
+	soon=$(sh -c "$here/contend 2 200 10000 > /dev/null & echo \$!")
+	check "it ends with the process" timeout -s KILL 60 \
+		sh -c "codectl record -p $soon > $out/stdout 2> $out/stderr"
 	check "record of all, for a time" codectl_is 0 record --event sys_enter_getppid \
 		--duration $seconds --folded "$out/folded"
 	check "has it as well" folded some syscalls:sys_enter_getppid \
@@ -267,6 +211,28 @@ test_record_lost()
 	stop_load
 }
 
+# The record that says what an id is comes with the first stack, and is lost.
+test_record_unexplained()
+{
+	cp "$here/contend" "$out/new"
+	start_load "$here/contend" 2 1000000000
+	codectl record --buffer 4 --futex --event sys_enter_getppid --duration 4 \
+		> "$out/stdout" 2> "$out/stderr" &
+	recorder=$!
+	until is_recording; do
+		usleep 10000
+	done
+	"$out/new" 2 1000000000 > /dev/null &
+	new=$!
+	wait $recorder
+	check "record of a file that is first used while records are lost" [ $? = 0 ]
+	check "has its name" grep -q " ($out/new+0x" "$out/stdout"
+	check "each id is known" check_ids_known
+	kill -KILL $new
+	wait $new 2> /dev/null
+	stop_load
+}
+
 check_ids_known()
 {
 	! grep -q 'id 0x' "$out/stdout"
@@ -279,14 +245,6 @@ test_record_jit()
 		"$jit/programs/fib.jd" "$jit/programs/queens.jd"
 	check "its functions have names" grep -q \
 		'_start;.*;main;.*;jit:[a-z]*\.[a-z]*@[12];' "$out/folded"
-}
-
-# Whether it has read some of the trace.
-is_recording()
-{
-	grep -q '^read events: [1-9]' \
-		"$tracing/instances/codectl-$recorder"/per_cpu/cpu*/stats \
-		2> /dev/null
 }
 
 # interrupted_by SIGNAL - while it records
@@ -336,55 +294,19 @@ test_flamegraph()
 	check "and there is no drawing" [ ! -e "$out/svg" ]
 }
 
-# as_nobody ARG...
-as_nobody()
-{
-	su -s /bin/sh nobody -c "codectl $*" > "$out/stdout" 2> "$out/stderr"
-	[ $? = 1 ] && one_line 1 'not permitted'
-}
-
-without_tracefs()
-{
-	unshare -m sh -c "umount $tracing; umount /sys/kernel/debug/tracing
-		umount /sys/kernel/debug; codectl record -- true" \
-		> "$out/stdout" 2> "$out/all"
-	status=$?
-	grep '^codectl:' "$out/all" > "$out/stderr"
-	[ "$status" = 1 ] && one_line 1 'mount -t tracefs'
-}
-
-test_errors()
-{
-	check "no such process" fails_with 1 'no process' list 99999999
-	check "no such event" fails_with 1 'no such event: a:b' record --event a:b -- true
-	check "nor without a system" fails_with 1 'no such event: ab' record --event ab
-	check "no such command" fails_with 1 'cannot run /none' record -- /none
-	check "no such folder" fails_with 1 'cannot write' record \
-		--folded /none/f -- true
-	check "list of another user's process" as_nobody list 1
-	check "where in another user's process" as_nobody where 1 1000
-	check "record without root" as_nobody record -- true
-	check "record without tracefs" without_tracefs
-	echo 0 > /proc/sys/kernel/codectl
-	for call in 'list 1' 'where 1 1000' 'record -- true'; do
-		# shellcheck disable=SC2086
-		check "codectl switched off: $call" fails_with 1 'switched off' $call
-	done
-	echo 1 > /proc/sys/kernel/codectl
-	check "no instance is left by any of them" no_instance
-}
-
 hold_tracepoints
 test_calls
 test_list
 test_where
 test_where_jit
+test_where_user
 test_record
+test_record_command
 test_record_signal
 test_record_pid
 test_record_lost
+test_record_unexplained
 test_interrupt
 test_record_jit
 test_flamegraph
-test_errors
 finish

@@ -130,6 +130,22 @@ static void names_of_a_perf_map(void)
 	perf_map_free(&map);
 }
 
+/* A name is kept to its limit, whatever comes behind it. */
+static void long_names_of_a_perf_map(void)
+{
+	size_t len = PERF_MAP_MAX_NAME + 200;
+	char *text = malloc(len);
+	struct perf_map map;
+
+	memset(text, 'n', len);
+	memcpy(text, "ABC0 1aB ", 9);
+	CHECK(perf_map_parse(&map, text, len));
+	CHECK(map.nr == 1 && map.names[0].name.len == PERF_MAP_MAX_NAME);
+	CHECK(map.names[0].start == 0xabc0 && map.names[0].end == 0xad6b);
+	perf_map_free(&map);
+	free(text);
+}
+
 static void perf_maps_mutated(void)
 {
 	for (int i = 0; i < MUTATIONS; i++) {
@@ -170,6 +186,40 @@ static void layouts_of_the_formats(void)
 	CHECK(layout.stack.frames.offset == 32);
 	CHECK(layout.file.path.offset == 60);
 	tep_free(tep);
+}
+
+/* As a kernel with another form of the record would say it. */
+static bool read_changed(const char *name, const char *from, const char *to)
+{
+	static const char * const names[] = {
+		"user_unwind", "user_unwind_stack", "file_map",
+	};
+	struct tep_handle *tep = tep_alloc();
+	struct record_layout found;
+	bool good;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]))
+			CHECK(add_format(tep, formats, names[i]));
+		else
+			CHECK(add_changed(tep, formats, names[i], from, to));
+	}
+	good = record_layout_read(&found, tep);
+	tep_free(tep);
+	return good;
+}
+
+static void layouts_of_another_kernel(void)
+{
+	CHECK(read_changed("file_map", "inode", "inode"));
+	CHECK(!read_changed("user_unwind", "cookie", "cooky"));
+	CHECK(!read_changed("user_unwind", "offset:16;	size:4", "offset:16;	size:2"));
+	CHECK(!read_changed("user_unwind_stack", "stop", "end"));
+	CHECK(!read_changed("file_map", "names", "whose"));
+	CHECK(!read_changed("file_map", "offset:16", "offset:4294967288"));
+	CHECK(!read_changed("file_map", "offset:16;	size:8",
+			    "offset:16;	size:4294967288"));
+	CHECK(read_changed("user_unwind", "offset:16", "offset:20"));
 }
 
 static bool parse_stack(struct stack_record *record, struct raw_stack raw,
@@ -246,6 +296,9 @@ static void files_of_the_trace(void)
 	CHECK(!strcmp(record.path, "/a"));
 	for (size_t len = 0; len < start; len++)
 		CHECK(!parse_file(&record, &raw, len));
+	layout.file.path.offset++;
+	CHECK(!parse_file(&record, &raw, start));
+	layout.file.path.offset--;
 	raw.names = 2;
 	CHECK(parse_file(&record, &raw, start + 8));
 	CHECK(!record.verified && record.claimed);
@@ -278,6 +331,27 @@ static void cookies_of_the_trace(void)
 	CHECK(record.cookie == 9 && record.event == 3);
 }
 
+/* ------------------------------------------------------------- text for people */
+
+static bool escapes_to(const char *text, size_t len, const char *also,
+		       const char *wanted)
+{
+	char *escaped = escape(text, len, also);
+	bool same = !strcmp(escaped, wanted);
+
+	free(escaped);
+	return same;
+}
+
+static void what_a_terminal_would_obey(void)
+{
+	CHECK(escapes_to("plain \\ \303\244", 10, "", "plain \\ \303\244"));
+	CHECK(escapes_to("a\033[1m\177", 6, "", "a\\033[1m\\177"));
+	CHECK(escapes_to("a\0b", 3, ";", "a\\000b"));
+	CHECK(escapes_to("a;b c", 5, "; ", "a\\073b\\040c"));
+	CHECK(escapes_to("", 0, "", ""));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2)
@@ -287,10 +361,13 @@ int main(int argc, char **argv)
 	RUN(lines_that_are_none);
 	RUN(lines_cut_and_mutated);
 	RUN(names_of_a_perf_map);
+	RUN(long_names_of_a_perf_map);
 	RUN(perf_maps_mutated);
 	RUN(layouts_of_the_formats);
+	RUN(layouts_of_another_kernel);
 	RUN(cookies_of_the_trace);
 	RUN(stacks_of_the_trace);
 	RUN(files_of_the_trace);
+	RUN(what_a_terminal_would_obey);
 	return check_end();
 }

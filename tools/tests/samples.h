@@ -8,6 +8,7 @@
 
 #include <event-parse.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "trace_record.h"
 
@@ -31,10 +32,11 @@ static const char perf_text[] =
 
 /* ------------------------------------------------------ records of the trace */
 
-static inline bool add_format(struct tep_handle *tep, const char *formats,
-			      const char *name)
+/* With @to in place of the first @from. */
+static inline bool add_changed(struct tep_handle *tep, const char *formats,
+			       const char *name, const char *from, const char *to)
 {
-	char path[4096], text[8192];
+	char path[4096], text[8192], *found;
 	size_t len;
 	FILE *file;
 
@@ -42,9 +44,22 @@ static inline bool add_format(struct tep_handle *tep, const char *formats,
 	file = fopen(path, "r");
 	if (!file)
 		return false;
-	len = fread(text, 1, sizeof(text), file);
+	len = fread(text, 1, sizeof(text) / 2, file);
 	fclose(file);
-	return !tep_parse_event(tep, text, len, "ftrace");
+	text[len] = '\0';
+	found = strstr(text, from);
+	if (!found)
+		return false;
+	memmove(found + strlen(to), found + strlen(from),
+		strlen(found + strlen(from)) + 1);
+	memcpy(found, to, strlen(to));
+	return !tep_parse_event(tep, text, strlen(text), "ftrace");
+}
+
+static inline bool add_format(struct tep_handle *tep, const char *formats,
+			      const char *name)
+{
+	return add_changed(tep, formats, name, "", "");
 }
 
 /* As the formats lay them out. */

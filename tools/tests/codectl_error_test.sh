@@ -1,0 +1,313 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Tests in the guest, as TAP, of what codectl(1) says and leaves behind where it
+# cannot do what it is asked for.
+#
+# What is called by check() looks unreachable:
+# shellcheck disable=SC2317
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=common.sh
+. "$here/common.sh"
+
+# as_nobody ARG...
+as_nobody()
+{
+	su -s /bin/sh nobody -c "codectl $*" > "$out/stdout" 2> "$out/stderr"
+	[ $? = 1 ] && one_line 1 'not permitted'
+}
+
+# fails_in TEXT COMMAND... - the command, which runs codectl, in a place of its own
+fails_in()
+{
+	text=$1
+	shift
+	unshare -m "$@" > "$out/stdout" 2> "$out/stderr"
+	ended_with $? "$text"
+}
+
+# ended_with STATUS TEXT - codectl, which may have said something before
+ended_with()
+{
+	[ "$1" = 1 ] && tail -n 1 "$out/stderr" | grep -q "^codectl: .*$2"
+}
+
+# refused CALL TEXT ARG... - codectl where that system call is refused
+refused()
+{
+	call=$1 text=$2
+	shift 2
+	"$here/refuse" "$call" codectl "$@" > "$out/stdout" 2> "$out/stderr"
+	ended_with $? "$text"
+}
+
+test_processes()
+{
+	for pid in 99999999 4294967297 2147483648; do
+		check "no such process: $pid" fails_with 1 'no process' list $pid
+	done
+	# Once it is sleep, nobody asks for its child.
+	sh -c 'sleep 1 & echo $!; exec sleep 20' > "$out/zombie" &
+	load=$!
+	sleep 2
+	codectl_is 0 list --raw "$(cat "$out/zombie")" && [ ! -s "$out/stdout" ]
+	check "a process that has ended has nothing" [ $? = 0 ]
+	stop_load
+	check "list of another user's process" as_nobody list 1
+	check "where in another user's process" as_nobody where 1 1000
+	check "record without root" as_nobody record -- true
+	check "a query that is refused" refused ioctl 'not permitted' where 1 \
+		"$(sed -n '1s/-.*//p' /proc/1/maps)"
+	# shellcheck disable=SC2016
+	check "no file descriptor for the mappings" fails_in 'Too many open files' \
+		sh -c 'ulimit -S -n 4; exec codectl where $$ 1000'
+}
+
+test_kernels()
+{
+	check "a kernel without codectl" fails_in 'has no codectl' \
+		sh -c 'mount -t tmpfs tmpfs /proc; codectl list 1'
+	check "a kernel without user stacks in its traces" \
+		fails_in 'no deferred user stacks' sh -c \
+		"mount -t tmpfs tmpfs $tracing/options; codectl record -- true"
+	check "record without tracefs" fails_in 'mount -t tracefs' sh -c \
+		"umount $tracing; umount /sys/kernel/debug/tracing
+		umount /sys/kernel/debug; codectl record -- true"
+	echo 0 > /proc/sys/kernel/codectl
+	for call in 'list 1' 'where 1 1000' 'record -- true'; do
+		# shellcheck disable=SC2086
+		check "codectl switched off: $call" fails_with 1 'switched off' $call
+	done
+	echo 1 > /proc/sys/kernel/codectl
+}
+
+# Perf has the event for itself.
+event_in_use()
+{
+	offset=$(codectl where "$load" "$(address take)" | sed -n 's/.*, offset //p')
+	echo "p:codectl_test/take $here/contend:$offset" > "$tracing/uprobe_events"
+	perf record -q -o "$out/perf.data" -e codectl_test:take -a sleep 1000 \
+		> "$out/perf" 2>&1 &
+	perf=$!
+	until [ -s "$out/perf.data" ] || ! kill -0 "$perf"; do
+		usleep 10000
+	done
+	sleep 1
+	fails_with 1 'cannot enable the event codectl_test:take' record \
+		--event codectl_test:take -- true
+	status=$?
+	kill "$perf"
+	wait "$perf" 2> /dev/null
+	echo > "$tracing/uprobe_events"
+	return "$status"
+}
+
+test_events()
+{
+	for event in a:b ab : :sys_enter_futex syscalls: ../syscalls:sys_enter_futex \
+		     syscalls:../sched/sched_switch; do
+		check "no such event: $event" fails_with 1 "no such event: $event" \
+			record --event $event -- true
+	done
+	# shellcheck disable=SC2016
+	check "an event without a format" fails_in \
+		'cannot read the format of the event syscalls:sys_enter_getppid' sh -c '
+		event=$1/events/syscalls/sys_enter_getppid
+		mount -t tmpfs tmpfs "$event"
+		touch "$event/enable"
+		codectl record --event sys_enter_getppid -- true' sh "$tracing"
+	start_load "$here/contend" 2 1000000000 1000
+	check "an event that cannot be enabled" event_in_use
+	stop_load
+}
+
+# instance_is_there - one of the name that codectl would choose
+instance_is_there()
+{
+	# shellcheck disable=SC2016
+	fails_in 'an instance of that name' sh -c '
+		mkdir "$1/instances/codectl-$$"
+		exec codectl record -- true' sh "$tracing"
+}
+
+test_instances()
+{
+	check "no instance can be made" refused mkdir 'cannot make an instance' \
+		record -- true
+	check "one of that name is there" instance_is_there
+	rmdir "$tracing"/instances/codectl-*
+	check "nobody could remove it: no pipe" refused pipe2 'cannot make a pipe' \
+		record -- true
+	check "nobody could remove it: no process" refused clone \
+		'cannot start a process' record -- true
+	check "a buffer larger than the memory" fails_with 1 \
+		'cannot write 99999999999 to buffer_size_kb' record \
+		--buffer 99999999999 -- true
+	check "none of them leaves an instance" no_instance
+	for call in rmdir chdir; do
+		check "it cannot be removed: $call" refused $call \
+			"cannot remove the instance .*'rmdir" record -- true
+		rmdir "$tracing"/instances/codectl-*
+	done
+}
+
+# With each number of descriptors that is not enough it fails and says so.
+few_descriptors()
+{
+	limit=4
+	until sh -c "ulimit -S -n $limit; exec codectl record --futex \
+		--folded $out/folded -- true" > "$out/stdout" 2> "$out/stderr"; do
+		[ $? = 1 ] && grep -q '^codectl: ' "$out/stderr" || return 1
+		limit=$((limit + 1))
+		[ "$limit" -lt 60 ] || return 1
+	done
+	[ "$limit" -gt 6 ] && no_instance
+}
+
+test_commands()
+{
+	check "no such command" fails_with 1 'cannot run /none' record -- /none
+	# Else it would wait for children of which it is not told.
+	# shellcheck disable=SC2016
+	check "children go on being waited for" timeout -s KILL 60 sh -c '
+		trap "" CHLD
+		exec codectl record -- true > "$1" 2> "$2"' \
+		sh "$out/stdout" "$out/stderr"
+	check "few file descriptors" few_descriptors
+}
+
+test_output()
+{
+	check "no such folder" fails_with 1 'cannot write /none/f' record \
+		--folded /none/f -- true
+	check "a full disk: list" fails_in 'cannot write the output' \
+		sh -c 'codectl list 1 > /dev/full'
+	check "a full disk: where" fails_in 'cannot write the output' \
+		sh -c 'codectl where 1 1000 > /dev/full'
+	check "a full disk: stacks" fails_in 'cannot write the output' \
+		sh -c "codectl record -- $here/contend 2 5 > /dev/full"
+	codectl_is 1 record --folded /dev/full -- "$here/contend" 2 5 &&
+		said 'cannot write /dev/full'
+	check "a full disk: folded stacks" [ $? = 0 ]
+}
+
+# While somebody uses it, an instance cannot be removed.
+hold_instance()
+{
+	codectl record --event sys_enter_getppid -p "$load" > "$out/stdout" \
+		2> "$out/stderr" &
+	recorder=$!
+	while ! is_recording && kill -0 "$recorder"; do
+		usleep 10000
+	done
+	sleep "$1" 9< "$tracing/instances/codectl-$recorder/trace" &
+	usleep 200000
+	kill -INT "$recorder"
+	wait "$recorder"
+}
+
+# The recorder's instance goes while it records.
+lose_instance()
+{
+	codectl record --event sys_enter_getppid -p "$load" > "$out/stdout" \
+		2> "$out/stderr" &
+	recorder=$!
+	while ! is_recording && kill -0 "$recorder"; do
+		usleep 10000
+	done
+	until rmdir "$tracing/instances/codectl-$recorder" 2> /dev/null; do
+		kill -0 "$recorder" || return 1
+	done
+	wait "$recorder"
+	[ $? = 1 ] && one_line 1 'cannot read the trace'
+}
+
+test_lost_instances()
+{
+	start_load "$here/contend" 2 1000000000 1000
+	check "an instance that goes" lose_instance
+	check "an instance in use for a while" hold_instance 2
+	check "goes as well" no_instance
+	stop_load
+}
+
+test_flamegraphs()
+{
+	folder=$out/bin:/usr/bin svg=$out/svg
+	mkdir "$out/bin"
+	check "without a renderer there is an error" fails_with 1 \
+		'flamegraph.pl.*libdevel-nytprof-perl' record --flamegraph "$svg" \
+		-- true
+	printf 'no program\n' > "$out/bin/flamegraph.pl"
+	chmod +x "$out/bin/flamegraph.pl"
+	drawing_fails "a renderer that is none" 'cannot run .*bin/flamegraph.pl'
+	printf '#!/bin/sh\nexit 3\n' > "$out/bin/flamegraph.pl"
+	drawing_fails "a renderer that fails" 'bin/flamegraph.pl failed'
+	printf '#!/bin/sh\nkill -KILL $$\n' > "$out/bin/flamegraph.pl"
+	drawing_fails "a renderer that is killed" 'bin/flamegraph.pl failed'
+	svg=/none/svg
+	drawing_fails "no such folder for the drawing" 'cannot write /none/svg'
+	svg=$out/svg
+	check "no room for temporary files" fails_in 'cannot write a temporary file' \
+		sh -c "PATH=$here:/usr/bin
+		mount -t tmpfs -o size=4k tmpfs /tmp
+		echo > /tmp/full
+		codectl record --flamegraph /dev/shm/svg -- contend 2 5 > /dev/null"
+	rm -f /dev/shm/svg
+	check "none of them leaves an instance" no_instance
+	check_interrupt
+	check_debian_renderer
+}
+
+# drawing_fails WHAT TEXT - and there is no drawing afterwards
+drawing_fails()
+{
+	PATH=$folder codectl_is 1 record --flamegraph "$svg" -- "$here/contend" 2 5 &&
+		said "$2" && [ ! -e "$svg" ]
+	check "$1" [ $? = 0 ]
+}
+
+check_interrupt()
+{
+	cat > "$out/bin/flamegraph.pl" <<-END
+		#!/bin/sh
+		sleep 1
+		kill -INT \$PPID
+		usleep 200000
+		exec $here/flamegraph.pl "\$@"
+	END
+	PATH=$folder codectl_is 0 record --flamegraph "$svg" -- "$here/contend" 2 5 &&
+		grep -q '</svg>' "$svg"
+	check "a drawing goes on though there is a signal" [ $? = 0 ]
+}
+
+check_debian_renderer()
+{
+	debian=/usr/share/perl5/Devel/NYTProf
+	mkdir -p "$debian"
+	printf '#!/bin/sh\nexec %s/flamegraph.pl "$@"\n' "$here" \
+		> "$debian/flamegraph.pl"
+	chmod +x "$debian/flamegraph.pl"
+	rm -f "$svg" "$out/bin/flamegraph.pl"
+	(cd / && env -u PATH /usr/bin/codectl record --flamegraph "$svg" -- \
+		"$here/contend" 2 5 > "$out/stdout" 2> "$out/stderr") &&
+		grep -q '</svg>' "$svg"
+	check "Debian's renderer, and no PATH" [ $? = 0 ]
+	rm -rf "$svg" /usr/share/perl5
+	(cd "$here" && PATH=:/usr/bin codectl_is 0 record --flamegraph "$svg" -- \
+		"$here/contend" 2 5) && grep -q '</svg>' "$svg"
+	check "a renderer in the working directory" [ $? = 0 ]
+}
+
+hold_tracepoints
+test_processes
+test_kernels
+test_events
+test_instances
+test_commands
+test_output
+test_lost_instances
+test_flamegraphs
+check "no instance is left by any of them" no_instance
+finish

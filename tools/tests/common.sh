@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154,SC2317,SC2034
+#
+# For the tests of codectl(1) in the guest, which are in the folder $here.
+
+# shellcheck source=../../scripts/tap.sh
+. "$here/tap.sh"
+
+tracing=/sys/kernel/tracing
+out=$(mktemp -d)
+load=''
+
+# A tracepoint that two instances use already is not patched into the code when
+# a third does: TCG may execute the breakpoint of a patch that is over, if others
+# run meanwhile.
+hold_tracepoints()
+{
+	for holder in $tracing/instances/hold-1 $tracing/instances/hold-2; do
+		mkdir "$holder"
+		echo 1 > "$holder/options/event-fork"
+		echo 1 > "$holder/options/record-tgid"
+		echo 4194303 > "$holder/set_event_pid"
+		for event in syscalls/sys_enter_futex syscalls/sys_enter_getppid \
+			     sched/sched_switch; do
+			echo 1 > "$holder/events/$event/enable"
+		done
+	done
+}
+
+release_tracepoints()
+{
+	rmdir "$tracing/instances/hold-1" "$tracing/instances/hold-2"
+}
+
+cleanup()
+{
+	[ -z "$load" ] || kill -KILL "$load" 2> /dev/null
+	echo 1 > /proc/sys/kernel/codectl
+	release_tracepoints
+	rm -rf "$out"
+}
+trap cleanup EXIT
+
+# check WHAT COMMAND... - shows what the last codectl printed if it fails
+check()
+{
+	what=$1
+	shift
+	"$@"
+	status=$?
+	[ $status = 0 ] || sed 's/^/# /' "$out/stdout" "$out/stderr"
+	result $status "$what"
+}
+
+# codectl_is STATUS ARG... - it exits with that status
+codectl_is()
+{
+	want=$1
+	shift
+	codectl "$@" > "$out/stdout" 2> "$out/stderr"
+	[ $? = "$want" ]
+}
+
+# fails_with STATUS TEXT ARG... - in one line that has the text
+fails_with()
+{
+	text=$2 want=$1
+	shift 2
+	codectl_is "$want" "$@" && one_line "$want" "$text"
+}
+
+# A wrong call has a second line, which says where to look.
+one_line()
+{
+	[ "$(wc -l < "$out/stderr")" = "$1" ] && [ ! -s "$out/stdout" ] &&
+		head -n 1 "$out/stderr" | grep -q "^codectl: .*$2"
+}
+
+# start_load COMMAND... - in the background, once it has printed two lines
+start_load()
+{
+	: > "$out/load"
+	"$@" >> "$out/load" &
+	load=$!
+	until [ "$(wc -l < "$out/load")" -ge 2 ]; do
+		usleep 10000
+	done
+}
+
+stop_load()
+{
+	kill -KILL "$load"
+	wait "$load" 2> /dev/null
+	load=''
+}
+
+# address NAME - of a function, as the load has printed it
+address()
+{
+	sed -n "s/^$1 //p" "$out/load"
+}
+
+no_instance()
+{
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		set -- "$tracing"/instances/codectl-*
+		[ -e "$1" ] || return 0
+		sleep "$try"
+	done
+	return 1
+}
+
+# Whether it has read some of the trace.
+is_recording()
+{
+	grep -q '^read events: [1-9]' \
+		"$tracing/instances/codectl-$recorder"/per_cpu/cpu*/stats \
+		2> /dev/null
+}
+
+said()
+{
+	grep -q "$1" "$out/stderr"
+}

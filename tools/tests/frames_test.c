@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What frames and stacks are called: in this program's own file under several
+ * names, in its vDSO, in what is no such file, and in compiled code.
+ */
+#include <dlfcn.h>
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "stacks.h"
+#include "tool.h"
+
+enum { VERIFIED = 1, OTHER_PATH, CLAIMED, COMPILED };
+
+static char dir[] = "/tmp/frames-XXXXXX";
+static char self[2000];
+static uint8_t build_id[BUILD_ID_MAX];
+static uint32_t build_id_len;
+static uint64_t self_base;	/* where the file begins in memory */
+
+static __attribute__((noinline)) void target(void)
+{
+	__asm__ volatile("nop; nop; nop; nop");
+}
+
+/* What handlers of signals return to. */
+extern const char restorer[];
+__asm__(".pushsection .text\n"
+	"restorer: movq $15, %rax; syscall\n"
+	".popsection");
+
+static uint64_t file_offset(const void *code)
+{
+	return (uintptr_t)code - self_base;
+}
+
+/* The first mapping of the program begins where its file does. */
+static void find_self(void)
+{
+	const void *bits;
+	Dl_info info;
+	Elf *elf;
+	int fd;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 ||
+	    !dladdr((void *)target, &info))
+		abort();
+	self_base = (uintptr_t)info.dli_fbase;
+	elf_version(EV_CURRENT);
+	fd = open(self, O_RDONLY | O_CLOEXEC);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	build_id_len = dwelf_elf_gnu_build_id(elf, &bits);
+	if (build_id_len != BUILD_ID_MAX)
+		abort();
+	memcpy(build_id, bits, build_id_len);
+	elf_end(elf);
+	close(fd);
+}
+
+static void add_file(struct frames *frames, uint64_t id, const char *path,
+		     unsigned int names)
+{
+	struct file_record record = {
+		.id = id, .verified = names == VERIFIED, .claimed = names == CLAIMED,
+		.build_id_len = build_id_len,
+	};
+
+	memcpy(record.build_id, build_id, build_id_len);
+	snprintf(record.path, sizeof(record.path), "%s", path);
+	frames_add_file(frames, &record);
+}
+
+/* Compares @text, and frees it. */
+static bool is(char *text, const char *wanted)
+{
+	bool same = !strcmp(text, wanted);
+
+	if (!same)
+		printf("# '%s', not '%s'\n", text, wanted);
+	free(text);
+	return same;
+}
+
+static bool shows(struct frames *frames, uint64_t id, uint64_t offset, bool exact,
+		  const char *wanted)
+{
+	return is(frames_show(frames, (struct frame){ offset, id }, getpid(),
+			      exact), wanted);
+}
+
+static bool folds(struct frames *frames, uint64_t id, uint64_t offset, bool exact,
+		  const char *wanted)
+{
+	return is(frames_fold(frames, (struct frame){ offset, id }, getpid(),
+			      exact), wanted);
+}
+
+/* --- files */
+
+static void functions_of_a_file(void)
+{
+	struct frames *frames = frames_new();
+	uint64_t at = file_offset(target);
+	char text[3000], *before;
+
+	add_file(frames, 1, self, VERIFIED);
+	CHECK(frames_knows(frames, 1) && !frames_knows(frames, 2));
+	snprintf(text, sizeof(text), "target+0x2 (%s+0x%llx)", self,
+		 (unsigned long long)at + 2);
+	CHECK(shows(frames, 1, at + 2, true, text));
+	CHECK(shows(frames, 1, at + 2, false, text));
+	CHECK(folds(frames, 1, at, true, "target"));
+	CHECK(folds(frames, 1, at + 1, false, "target"));
+	/* The call before a return address is in the function before. */
+	snprintf(text, sizeof(text), "target+0x0 (%s+0x%llx)", self,
+		 (unsigned long long)at);
+	CHECK(shows(frames, 1, at, true, text));
+	before = frames_fold(frames, (struct frame){ at, 1 }, 0, false);
+	CHECK(strcmp(before, "target"));
+	free(before);
+	/* Once a file is known, it stays what it is. */
+	add_file(frames, 1, "/none", VERIFIED);
+	CHECK(folds(frames, 1, at, true, "target"));
+	frames_free(frames);
+}
+
+/* A claim says where the object begins in memory, not in which file. */
+static void functions_of_a_claimed_file(void)
+{
+	struct frames *frames = frames_new();
+	uint64_t at = file_offset(target);
+	char text[3000];
+
+	add_file(frames, 1, self, CLAIMED);
+	snprintf(text, sizeof(text), "target+0x2 (%s (claimed)+0x%llx)", self,
+		 (unsigned long long)at + 2);
+	CHECK(shows(frames, 1, at + 2, true, text));
+	CHECK(folds(frames, 1, at + 1, false, "target"));
+	frames_free(frames);
+}
+
+static void offsets_of_no_code(void)
+{
+	struct frames *frames = frames_new();
+
+	add_file(frames, 1, self, VERIFIED);
+	CHECK(folds(frames, 1, UINT64_MAX / 2, true, "[frames_test]"));
+	CHECK(folds(frames, 1, 0, true, "[frames_test]"));
+	frames_free(frames);
+}
+
+static bool has_no_name(const char *path)
+{
+	struct frames *frames = frames_new();
+	char text[3000];
+	bool none;
+
+	add_file(frames, 1, path, VERIFIED);
+	snprintf(text, sizeof(text), "%s+0x10", path);
+	none = shows(frames, 1, 0x10, true, text);
+	snprintf(text, sizeof(text), "[%s]", strrchr(path, '/') + 1);
+	none &= folds(frames, 1, 0x10, true, text);
+	none &= !frames_is_restorer(frames, (struct frame){ 0x10, 1 });
+	frames_free(frames);
+	return none;
+}
+
+static char *in_dir(const char *name)
+{
+	return format("%s/%s", dir, name);
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
+}
+
+/* So that @room more descriptors can be opened. */
+static void limit_descriptors(unsigned int room)
+{
+	struct rlimit limit;
+	int lowest = dup(0);
+
+	close(lowest);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = lowest + room;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void free_descriptors(void)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void no_descriptor_is_left(void)
+{
+	for (unsigned int room = 0; room < 2; room++) {
+		limit_descriptors(room);
+		CHECK(has_no_name(self));
+		free_descriptors();
+	}
+}
+
+/* None of them is waited for or believed. */
+static void files_of_no_use(void)
+{
+	char *text = in_dir("text"), *pipe = in_dir("pipe"), *head = in_dir("head");
+	uint8_t was = build_id[3];
+
+	write_text(text, "not ELF, and no build-id in it\n");
+	write_text(head, "\177ELF\2\1\1");
+	CHECK(!mkfifo(pipe, 0600));
+	CHECK(has_no_name(text));
+	CHECK(has_no_name(head));
+	CHECK(has_no_name(pipe));
+	CHECK(has_no_name(dir));
+	CHECK(has_no_name("/none/of/that/name"));
+	build_id[3]++;
+	CHECK(has_no_name(self));
+	build_id[3] = was;
+	build_id_len = 8;
+	CHECK(has_no_name(self));
+	build_id_len = 0;
+	CHECK(has_no_name(self));
+	build_id_len = BUILD_ID_MAX;
+	free(text);
+	free(pipe);
+	free(head);
+}
+
+/* The kernel writes \ooo, and nothing else is taken for it. */
+static void odd_paths(void)
+{
+	static const char * const names[][2] = {
+		{ "a\\040b\\012\\134", "a b\n\\" },
+		{ "\\9\\08\\018\\01", "\\9\\08\\018\\01" },
+		{ "\\377\\400", "\377\\400" },
+	};
+	uint64_t at = file_offset(target);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct frames *frames = frames_new();
+		char *link = in_dir(names[i][1]), *path = in_dir(names[i][0]);
+
+		CHECK(!symlink(self, link));
+		add_file(frames, 1, path, VERIFIED);
+		CHECK(folds(frames, 1, at, true, "target"));
+		frames_free(frames);
+		unlink(link);
+		free(link);
+		free(path);
+	}
+}
+
+static void vdso_of_the_kernel(void)
+{
+	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	char *base = (char *)getauxval(AT_SYSINFO_EHDR);
+	char *code = vdso ? dlsym(vdso, "__vdso_time") : NULL;
+	struct frames *frames = frames_new();
+	uint8_t was[BUILD_ID_MAX];
+	const void *bits;
+	char *text;
+	Elf *elf;
+
+	memcpy(was, build_id, sizeof(was));
+	elf = elf_memory(base, sysconf(_SC_PAGESIZE));
+	CHECK(dwelf_elf_gnu_build_id(elf, &bits) == BUILD_ID_MAX);
+	memcpy(build_id, bits, build_id_len);
+	elf_end(elf);
+	add_file(frames, 1, "[vdso]", VERIFIED);
+	CHECK(code > base);
+	text = frames_fold(frames, (struct frame){ code - base, 1 }, 0, true);
+	CHECK(strstr(text, "time"));
+	free(text);
+	limit_descriptors(0);
+	add_file(frames, 2, "[vdso]", VERIFIED);
+	free_descriptors();
+	CHECK(folds(frames, 2, code - base, true, "[[vdso]]"));
+	memcpy(build_id, was, sizeof(was));
+	frames_free(frames);
+}
+
+static void restorers(void)
+{
+	struct frame there = { file_offset(restorer), VERIFIED };
+	struct frames *frames = frames_new();
+
+	add_file(frames, VERIFIED, self, VERIFIED);
+	add_file(frames, CLAIMED, self, CLAIMED);
+	CHECK(frames_is_restorer(frames, there));
+	there.offset++;
+	CHECK(!frames_is_restorer(frames, there));
+	there.offset = UINT32_MAX;
+	CHECK(!frames_is_restorer(frames, there));
+	there = (struct frame){ file_offset(restorer), CLAIMED };
+	CHECK(!frames_is_restorer(frames, there));
+	CHECK(!frames_is_restorer(frames, (struct frame){ 16, 77 }));
+	frames_free(frames);
+}
+
+/* --- compiled code, and what is not known */
+
+static void names_of_compiled_code(void)
+{
+	char *map = format("/tmp/perf-%d.map", getpid());
+	struct frames *frames = frames_new();
+
+	write_text(map, "1000 100 jit;one\n2000 10 two\n");
+	add_file(frames, 9, "", COMPILED);
+	CHECK(frames_knows(frames, 9));
+	CHECK(shows(frames, 9, 0x1004, true, "jit;one+0x4 (0x1004, id 0x9)"));
+	CHECK(folds(frames, 9, 0x1004, true, "jit\\073one"));
+	CHECK(folds(frames, 9, 0x2010, false, "two"));
+	CHECK(folds(frames, 9, 0x2010, true, "[unknown]"));
+	CHECK(shows(frames, 0, 0x3000, true, "0x3000"));
+	CHECK(shows(frames, 8, 0x3000, true, "0x3000, id 0x8"));
+	frames_free(frames);
+	/* Who may not read it has no names. */
+	frames = frames_new();
+	unlink(map);
+	CHECK(!mkdir(map, 0700));
+	CHECK(folds(frames, 9, 0x1004, true, "[unknown]"));
+	frames_free(frames);
+	rmdir(map);
+	free(map);
+}
+
+/* --- stacks */
+
+/* Threads that are not there any more: the kernel gives no ids that high. */
+enum { GONE = 1 << 28 };
+
+static void add_stack(struct stacks *stacks, uint32_t type, int32_t tid,
+		      uint32_t stop, uint32_t nr)
+{
+	struct join_stack *stack;
+
+	stack = calloc(1, sizeof(*stack) + 3 * sizeof(stack->frames[0]));
+	*stack = (struct join_stack){ .nr = nr, .stop = stop, .tid = tid };
+	for (uint32_t i = 0; i < nr; i++)
+		stack->frames[i] = (struct frame){ 0x1000 * (i + 1), i ? 5 : 0 };
+	stacks_add(stacks, type, stack);
+	free(stack);
+}
+
+static const char *name_type(void *context, uint32_t type)
+{
+	static char name[32];
+
+	snprintf(name, sizeof(name), "%s%u", (char *)context, type);
+	return name;
+}
+
+/* What @stacks are, as people and as programs read it; freed by the caller. */
+static char *as_text(struct stacks *stacks, bool folded)
+{
+	const struct event_names names = { name_type, "event" };
+	struct frames *frames = frames_new();
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+
+	if (folded)
+		stacks_fold(stacks, frames, &names, to);
+	else
+		stacks_print(stacks, frames, &names, to);
+	fclose(to);
+	frames_free(frames);
+	return text;
+}
+
+static void stacks_by_count(void)
+{
+	struct stacks *stacks = stacks_new();
+
+	CHECK(!stacks_any(stacks));
+	add_stack(stacks, 1, GONE, STOP_COMPLETE, 1);
+	add_stack(stacks, 2, GONE, STOP_FAULT, 2);
+	add_stack(stacks, 2, GONE + 1, STOP_FAULT, 2);
+	add_stack(stacks, 2, GONE, STOP_COMPLETE, 2);
+	add_stack(stacks, 3, getpid(), STOP_COMPLETE, 1);
+	CHECK(stacks_any(stacks));
+	CHECK(is(as_text(stacks, true),
+		 "event2;[truncated: fault];[unknown];[unknown] 2\n"
+		 "event1;[unknown] 1\n"
+		 "event2;[unknown];[unknown] 1\n"
+		 "event3;[unknown] 1\n"));
+	CHECK(is(as_text(stacks, false),
+		 "2 event2\n\t0x1000\n\t0x2000, id 0x5\n\t[truncated: fault]\n\n"
+		 "1 event1\n\t0x1000\n\n"
+		 "1 event2\n\t0x1000\n\t0x2000, id 0x5\n\n"
+		 "1 event3\n\t0x1000\n\n"));
+	stacks_free(stacks);
+}
+
+static void ids_of_stacks(void)
+{
+	struct frames *frames = frames_new();
+	struct stacks *stacks = stacks_new();
+
+	add_stack(stacks, 1, GONE, STOP_COMPLETE, 1);
+	CHECK(!stacks_lack_ids(stacks, frames));
+	add_stack(stacks, 1, GONE, STOP_COMPLETE, 2);
+	CHECK(stacks_lack_ids(stacks, frames));
+	add_file(frames, 5, "", COMPILED);
+	CHECK(!stacks_lack_ids(stacks, frames));
+	stacks_free(stacks);
+	frames_free(frames);
+}
+
+/* The map is that of the process, whatever thread the stack is of. */
+static void processes_of_threads(void)
+{
+	char *map = format("/tmp/perf-%d.map", getpid());
+	char *tgids = format("%d 7\n%d %d\nno line\n%d 7\n", GONE + 5, GONE,
+			     getpid(), GONE);
+	struct stacks *stacks = stacks_new();
+
+	write_text(map, "1000 100 mine\n");
+	add_stack(stacks, 1, GONE, STOP_COMPLETE, 1);
+	CHECK(is(as_text(stacks, true), "event1;[unknown] 1\n"));
+	stacks_find_processes(stacks, tgids);
+	CHECK(is(as_text(stacks, true), "event1;mine 1\n"));
+	stacks_find_processes(stacks, "");
+	stacks_free(stacks);
+	unlink(map);
+	free(map);
+	free(tgids);
+}
+
+static void remove_dir(void)
+{
+	static const char * const names[] = { "text", "pipe", "head" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char *path = in_dir(names[i]);
+
+		unlink(path);
+		free(path);
+	}
+	rmdir(dir);
+}
+
+int main(void)
+{
+	target();
+	if (!mkdtemp(dir))
+		return 1;
+	find_self();
+	RUN(functions_of_a_file);
+	RUN(functions_of_a_claimed_file);
+	RUN(offsets_of_no_code);
+	RUN(files_of_no_use);
+	RUN(no_descriptor_is_left);
+	RUN(odd_paths);
+	RUN(vdso_of_the_kernel);
+	RUN(restorers);
+	RUN(names_of_compiled_code);
+	RUN(stacks_by_count);
+	RUN(ids_of_stacks);
+	RUN(processes_of_threads);
+	remove_dir();
+	return check_end();
+}
