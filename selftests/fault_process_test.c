@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation and every user copy of fork() is made to fail, one at a time:
- * what is registered is all there, in the parent, and in the child if there is one.
+ * Every allocation and every user copy of fork() and execve() is made to fail, one
+ * at a time: what is registered is all there, in the parent, in the child if there
+ * is one, and in the old program if there is no new one.
  */
 #include <sys/wait.h>
 
@@ -11,6 +12,7 @@
 #include "proc_file.h"
 
 #define NR_TEXTS 24
+#define NOT_STARTED 127
 
 FIXTURE(fault)
 {
@@ -103,4 +105,91 @@ TEST_F(fault, fork)
 	free(inherited);
 }
 
-TEST_HARNESS_MAIN
+/* ------------------------------------------------------------------------ execve */
+
+/* What the new program found, or the old one after a failure. */
+enum result { ALL_THERE = 10, SOME_THERE, OLD_INTACT, WRONG, NO_FAULT = 64 };
+
+/* Without ld.so's help: the program and its interpreter, from the kernel. */
+static int new_program(void)
+{
+	int fd = open("/proc/thread-self/fail-nth", O_RDWR);
+	bool used = disarm(fd);
+	char *all = lines(NULL);
+	int nr = all ? proc_check(all) : -1;
+	int result;
+
+	if (nr < 0 || nr > 2)
+		result = WRONG;
+	else
+		result = nr == 2 ? ALL_THERE : SOME_THERE;
+	return used ? result : result | NO_FAULT;
+}
+
+static int exec_with_fault(unsigned int nth)
+{
+	char *const argv[] = { "fault_process_test", "--new", NULL };
+	char *const env[] = { "GLIBC_TUNABLES=glibc.rtld.codectl=0", NULL };
+	char *before = lines(NULL), path[PATH_MAX] = "";
+	int fd = fault_open();
+
+	/* /proc/self/exe itself would fail in ways of its own. */
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		return WRONG;
+	arm(fd, nth);
+	execve(path, argv, env);
+	/*
+	 * Those it documents: E2BIG is also for no page for a string, ENOEXEC and
+	 * ELIBBAD are for no memory for the headers of program and interpreter.
+	 */
+	if (errno != ENOMEM && errno != EFAULT && errno != E2BIG &&
+	    errno != ENOEXEC && errno != ELIBBAD) {
+		printf("# fault %u of execve: errno %d\n", nth, errno);
+		fflush(stdout);
+		return WRONG;
+	}
+	disarm(fd);
+	return are_same(before, lines(NULL)) ? OLD_INTACT : WRONG;
+}
+
+/*
+ * Past the point of no return the process is killed.  The first fault that stops
+ * ld.so is behind all those of execve().
+ */
+TEST_F(fault, execve)
+{
+	unsigned int nr[NO_FAULT] = { 0 }, nth, killed = 0;
+	int status = 0;
+	pid_t pid;
+
+	for (nth = 1; nth < 2000; nth++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(exec_with_fault(nth));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		if (WIFSIGNALED(status)) {
+			killed++;
+			continue;
+		}
+		status = WEXITSTATUS(status);
+		if (status == NOT_STARTED)
+			break;
+		ASSERT_NE(WRONG, status);
+		ASSERT_GT(NO_FAULT, status);
+		nr[status]++;
+	}
+	TH_LOG("%u times: all registered %u, some %u, failed %u, killed %u",
+	       nth, nr[ALL_THERE], nr[SOME_THERE], nr[OLD_INTACT], killed);
+	EXPECT_EQ(NOT_STARTED, status);
+	EXPECT_LT(0, nr[ALL_THERE]);
+	EXPECT_LT(0, nr[SOME_THERE]);
+	EXPECT_LT(0, nr[OLD_INTACT]);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "--new"))
+		return new_program();
+	return test_harness_run(argc, argv);
+}
