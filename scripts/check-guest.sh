@@ -6,8 +6,9 @@
 # Runs the guest's tests, or that one, in one boot; their TAP goes to
 # results/guest-KERNEL.tap. Says which failed.
 #
-# TEST_SECONDS is how long a test may take; TEST_CYCLES and TRACE_STACKS, where
-# they are set, tell tests to try longer than usual.
+# TEST_SECONDS is how long a test may take; TEST_CYCLES, TRACE_STACKS and
+# FUZZ_CALLS, where they are set, tell tests to try longer than usual, and
+# FUZZ_SEED to try something else.
 
 set -u
 
@@ -33,6 +34,8 @@ run()
 		-- env TEST_TIME_SCALE=$scale EXPECT_ALL_FEATURES=1 TESTS_DONE="$2" \
 		${TEST_CYCLES:+TEST_CYCLES="$TEST_CYCLES"} \
 		${TRACE_STACKS:+TRACE_STACKS="$TRACE_STACKS"} \
+		${FUZZ_CALLS:+FUZZ_CALLS="$FUZZ_CALLS"} \
+		${FUZZ_SEED:+FUZZ_SEED="$FUZZ_SEED"} \
 		sh /run-tests.sh "$each" "$test" > "$1" 2> "$result.said"
 }
 

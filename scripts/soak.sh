@@ -7,8 +7,9 @@
 # kernel: races that a single run misses show up here. Then some for longer:
 # 100,000 stacks out of a buffer that overflows, 10,000 times names on demand,
 # 10,000 objects that come and go (memory by slab counters on the fast kernel, by
-# kmemleak on the other), the decoder against its oracles in every file, what is fuzzed on the host, each for FUZZ_SECONDS (default 600), and others'
-# suites on kernel and C library with and without our patches.
+# kmemleak on the other), 1,000,000 random calls, the decoder against its oracles
+# in every file, what is fuzzed on the host, each for FUZZ_SECONDS (default 600),
+# and others' suites on kernel and C library with and without our patches.
 
 set -u
 
@@ -35,6 +36,7 @@ long fast drop_test.sh TRACE_STACKS=51000
 long fast libcodectl-name_tracer_test TEST_CYCLES=10000
 long fast load_test TEST_CYCLES=10000
 long debug load_test TEST_CYCLES=10000
+long debug fuzz_test FUZZ_CALLS=1000000
 make -s --no-print-directory -C "$build" check-decoder-all || failed=$((failed + 1))
 make -s --no-print-directory -C "$build" fuzz || failed=$((failed + 1))
 echo "others' suites, before and after"

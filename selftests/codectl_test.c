@@ -119,7 +119,7 @@ const struct bad_range *bad_range(size_t i)
 		{ "in the kernel", KERNEL_ADDR, KERNEL_ADDR + PAGE },
 		{ "up to the last byte", -PAGE, -1UL },
 	};
-	static struct bad_range r;
+	static _Thread_local struct bad_range r;
 
 	r = bad_ranges[i];
 	return &r;

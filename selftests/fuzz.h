@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Random calls of codectl(2) on text of its own, and what is known of that text.
+ * All of it follows from the seed.
+ */
+#ifndef CODECTL_FUZZ_H
+#define CODECTL_FUZZ_H
+
+#include "codectl_test.h"
+
+#define FUZZ_PAGES	64
+/* More than fit without an overlap: two in a page and its neighbours. */
+#define FUZZ_REGIONS	1024
+
+struct fuzz_region {
+	uint64_t start;
+	uint64_t end;
+	bool jit;
+};
+
+/**
+ * struct fuzz - text and what is registered of it
+ * @random: state of the generator
+ * @text: FUZZ_PAGES pages of address space with nothing mapped around them
+ * @exact: nobody else changes any of it: each result is known beforehand
+ * @page: which are mapped, and with what protection; -1: not mapped
+ * @region: what is registered, if @exact
+ * @nr: how many
+ * @window: two pages with one behind them that nobody can access
+ * @section: a page with a right SFrame section, and one for wrong ones
+ * @calls: calls that were made
+ * @good: how many of them succeeded
+ */
+struct fuzz {
+	uint64_t random;
+	uint8_t *text;
+	bool exact;
+	int page[FUZZ_PAGES];
+	struct fuzz_region region[FUZZ_REGIONS];
+	unsigned int nr;
+	uint8_t *window;
+	uint8_t *section;
+	unsigned long calls;
+	unsigned long good;
+};
+
+/*
+ * 0 or -1.  The text is mapped at @at, all of it, or is that of @other, which is
+ * then not exact.
+ */
+int fuzz_init(struct fuzz *f, uint64_t seed, uint64_t at);
+int fuzz_share(struct fuzz *f, uint64_t seed, struct fuzz *other);
+/* False if something was not registered that should be, or cannot be dropped. */
+bool fuzz_exit(struct fuzz *f);
+
+/* Below @below. */
+uint64_t fuzz_random(struct fuzz *f, uint64_t below);
+
+/*
+ * Each does one thing, and returns whether the kernel did what it must; if not,
+ * it says so on standard output: a call of codectl(2), a change of a mapping, a
+ * CODE_QUERY on @fd, a look at all lines of /proc/self/codectl.
+ */
+bool fuzz_call(struct fuzz *f);
+bool fuzz_map(struct fuzz *f);
+bool fuzz_query(struct fuzz *f, int fd);
+bool fuzz_check(const struct fuzz *f);
+
+/* --- fuzz_model.c, for fuzz_call.c */
+
+bool fuzz_is_ours(const struct fuzz *f, uint64_t start, uint64_t end);
+bool fuzz_is_mapped(const struct fuzz *f, uint64_t start, uint64_t end,
+		    bool exec);
+/* NULL: nothing overlaps, or nothing has exactly this range. */
+const struct fuzz_region *fuzz_overlap(const struct fuzz *f, uint64_t start,
+				       uint64_t end);
+struct fuzz_region *fuzz_find(struct fuzz *f, uint64_t start, uint64_t end);
+void fuzz_add(struct fuzz *f, uint64_t start, uint64_t end, bool jit);
+void fuzz_remove(struct fuzz *f, struct fuzz_region *region);
+
+#endif /* CODECTL_FUZZ_H */

@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A call is made right, and then something of it may be made wrong: the error
+ * must be one that stands for what is wrong, and there must be none otherwise.
+ */
+#include "fuzz.h"
+#include "jit_table.h"
+#include "proc_file.h"
+#include "sframe_build.h"
+
+/* Results as bits; 0 is success, and EOPNOTSUPP is too large a number. */
+#define BIT(err) (1ULL << ((err) == EOPNOTSUPP ? 63 : (err)))
+#define OK BIT(0)
+
+#define COMMON (BIT(E2BIG) | BIT(EFAULT) | BIT(EINVAL))
+#define REGISTERS (COMMON | BIT(EEXIST) | BIT(ENOMEM) | BIT(ENOSPC) |	\
+		   BIT(EOPNOTSUPP))
+
+/* As codectl(2) documents them. */
+static const uint64_t documented[] = {
+	[CODE_UNREGISTER] = COMMON | BIT(ENOENT) | BIT(ENOMEM),
+	[CODE_REGISTER_ELF] = REGISTERS | BIT(ENAMETOOLONG),
+	[CODE_REGISTER_JIT] = REGISTERS,
+};
+
+static const size_t sizes[][2] = {
+	[CODE_UNREGISTER] = { CODE_UNREGISTER_INFO_SIZE_VER0,
+			      CODE_UNREGISTER_INFO_SIZE_VER0 },
+	[CODE_REGISTER_ELF] = { CODE_ELF_INFO_SIZE_VER0,
+				CODE_ELF_INFO_SIZE_VER1 },
+	[CODE_REGISTER_JIT] = { CODE_JIT_INFO_SIZE_VER0,
+				CODE_JIT_INFO_SIZE_VER1 },
+};
+
+/**
+ * struct call - a call
+ * @kind: what it was made as
+ * @option: as passed
+ * @flags: as passed
+ * @size: as passed
+ * @info: as passed, if @bad_info; else a copy of @arg is, which ends where
+ *	nothing can be read
+ * @bad_info: whether @info cannot be read
+ * @arg: the structure
+ * @wrong: results of what is wrong with it; 0: nothing is
+ * @any: what is wrong is not known: any documented result will do
+ */
+struct call {
+	unsigned int kind;
+	unsigned int option;
+	unsigned int flags;
+	size_t size;
+	const void *info;
+	bool bad_info;
+	union {
+		struct code_elf_info elf;
+		struct code_jit_info jit;
+		struct code_unregister_info unregister;
+		uint8_t byte[2 * PAGE];
+	} arg;
+	uint64_t wrong;
+	bool any;
+};
+
+static bool one_in(struct fuzz *f, unsigned int n)
+{
+	return !fuzz_random(f, n);
+}
+
+static uint64_t random_bits(struct fuzz *f)
+{
+	return fuzz_random(f, -1ULL) >> fuzz_random(f, 64);
+}
+
+/* ------------------------------------------------------------ calls made right */
+
+static void make_text(struct fuzz *f, __u64 *start, __u64 *end)
+{
+	uint64_t page = fuzz_random(f, FUZZ_PAGES);
+	uint64_t from = page * PAGE, to = (page + 1 + fuzz_random(f, 4)) * PAGE;
+
+	if (to > FUZZ_PAGES * PAGE)
+		to = FUZZ_PAGES * PAGE;
+	if (one_in(f, 4)) {
+		from += fuzz_random(f, PAGE);
+		to = from + 1 + fuzz_random(f, to - from);
+	}
+	*start = addr_of(f->text) + from;
+	*end = addr_of(f->text) + to;
+}
+
+static void make_elf(struct fuzz *f, struct code_elf_info *elf)
+{
+	static const char name[] = "/claimed\n by nobody";
+
+	make_text(f, &elf->text_start, &elf->text_end);
+	elf->elf_start = addr_of(f->text);
+	elf->elf_end = elf->elf_start + FUZZ_PAGES * PAGE;
+	if (one_in(f, 2)) {
+		elf->sframe_start = addr_of(f->section);
+		elf->sframe_end = elf->sframe_start + PAGE;
+	}
+	if (one_in(f, 2))
+		elf->pathname = addr_of(name);
+	if (one_in(f, 4))
+		elf->debug_link_pathname = addr_of(name + fuzz_random(f, 8));
+	if (one_in(f, 4)) {
+		elf->build_id = addr_of(name);
+		elf->build_id_len = fuzz_random(f, 20);
+	}
+	elf->debug_link_crc = random_bits(f);
+}
+
+static void make_jit(struct fuzz *f, struct code_jit_info *jit, size_t size)
+{
+	const uint8_t infos[] = { 0, CODE_FRE_BASE_SP, CODE_FRE_OUTERMOST,
+				  CODE_FRE_UNKNOWN, CODE_FRE_SIGNAL,
+				  CODE_FRE_FP_SAVED, CODE_FRE_FP_UNDEF };
+
+	make_text(f, &jit->text_start, &jit->text_end);
+	jit->unwind_head = one_in(f, 2) ? addr_of(f->section) :
+			   fuzz_random(f, (USER_END - 24) / 8) * 8 + 8;
+	if (size < sizeof(*jit))
+		return;
+	jit->jit_flags = fuzz_random(f, 8);
+	jit->fre_size = one_in(f, 2) ? CODE_JIT_UNWIND_FRE_SIZE : 0;
+	if (one_in(f, 2))
+		jit->seq = fuzz_random(f, (USER_END - 4) / 4) * 4;
+	if (!(jit->jit_flags & CODE_JIT_DEFAULT_RULE))
+		return;
+	if (one_in(f, 2))
+		jit->unwind_head = 0;
+	jit->cfa_off = random_bits(f);
+	jit->ra_off = random_bits(f);
+	jit->fp_off = random_bits(f);
+	jit->info = infos[fuzz_random(f, ARRAY_SIZE(infos))];
+}
+
+static void make_unregister(struct fuzz *f, struct code_unregister_info *info)
+{
+	const struct fuzz_region *r;
+
+	make_text(f, &info->text_start, &info->text_end);
+	if (!f->nr || one_in(f, 4))
+		return;
+	r = &f->region[fuzz_random(f, f->nr)];
+	info->text_start = r->start;
+	info->text_end = r->end;
+	if (one_in(f, 16))
+		info->text_end++;
+}
+
+/* Any size from the first version to a page; what is not known is 0. */
+static size_t make_size(struct fuzz *f, unsigned int option)
+{
+	const size_t *size = sizes[option];
+
+	switch (fuzz_random(f, 8)) {
+	case 0:
+		return size[0];
+	case 1:
+		return size[0] + fuzz_random(f, size[1] - size[0] + 1);
+	case 2:
+		return size[1] + fuzz_random(f, PAGE - size[1] + 1);
+	default:
+		return size[1];
+	}
+}
+
+static void make_call(struct fuzz *f, struct call *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->kind = fuzz_random(f, 3);
+	c->option = c->kind;
+	c->size = make_size(f, c->kind);
+	if (c->kind == CODE_REGISTER_ELF)
+		make_elf(f, &c->arg.elf);
+	else if (c->kind == CODE_REGISTER_JIT)
+		make_jit(f, &c->arg.jit, c->size);
+	else
+		make_unregister(f, &c->arg.unregister);
+}
+
+/* ------------------------------------------------------------- what is wrong */
+
+static void wrong_option(struct fuzz *f, struct call *c)
+{
+	c->option = CODE_REGISTER_JIT + 1 + random_bits(f) % 0xfffffff0;
+	c->wrong |= BIT(EINVAL);
+}
+
+static void wrong_flags(struct fuzz *f, struct call *c)
+{
+	c->flags = 1U << fuzz_random(f, 32);
+	c->wrong |= BIT(EINVAL);
+}
+
+static void wrong_size(struct fuzz *f, struct call *c)
+{
+	if (one_in(f, 2)) {
+		c->size = fuzz_random(f, sizes[c->kind][0]);
+		c->wrong |= BIT(EINVAL);
+	} else {
+		c->size = PAGE + 1 + random_bits(f) % (-1ULL - PAGE);
+		c->wrong |= BIT(E2BIG);
+	}
+}
+
+static void wrong_tail(struct fuzz *f, struct call *c)
+{
+	size_t known = sizes[c->kind][1];
+
+	c->size = known + 1 + fuzz_random(f, PAGE - known);
+	c->arg.byte[known + fuzz_random(f, c->size - known)] = 0x80;
+	c->wrong |= BIT(E2BIG);
+}
+
+static const void *wrong_address(struct fuzz *f)
+{
+	const uint64_t bad[] = {
+		0, 8, KERNEL_ADDR, -1UL, -8UL, USER_END, 1UL << 60,
+		addr_of(f->window) + 2 * PAGE, addr_of(f->window) + 3 * PAGE - 128,
+	};
+
+	return (void *)bad[fuzz_random(f, ARRAY_SIZE(bad))];
+}
+
+static void wrong_info(struct fuzz *f, struct call *c)
+{
+	c->info = one_in(f, 2) ? wrong_address(f) :
+		  f->window + 2 * PAGE - 1 - fuzz_random(f, 15);
+	c->bad_info = true;
+	c->wrong |= BIT(EFAULT);
+}
+
+static void wrong_text(struct fuzz *f, struct call *c)
+{
+	const struct bad_range *bad = bad_range(fuzz_random(f, NR_BAD_RANGES));
+
+	if (c->kind == CODE_REGISTER_ELF) {
+		c->arg.elf.text_start = bad->start;
+		c->arg.elf.text_end = bad->end;
+	} else {
+		c->arg.jit.text_start = bad->start;
+		c->arg.jit.text_end = bad->end;
+	}
+	c->wrong |= BIT(EINVAL);
+}
+
+static void wrong_elf_range(struct fuzz *f, struct call *c)
+{
+	const struct bad_range *bad = bad_range(fuzz_random(f, NR_BAD_RANGES));
+
+	if (c->kind != CODE_REGISTER_ELF)
+		return;
+	c->arg.elf.elf_start = bad->start;
+	c->arg.elf.elf_end = bad->end;
+	c->wrong |= BIT(EINVAL);
+}
+
+static void wrong_section(struct fuzz *f, struct call *c)
+{
+	struct sframe_header *header = (void *)(f->section + PAGE);
+
+	if (c->kind != CODE_REGISTER_ELF)
+		return;
+	memcpy(header, f->section, PAGE);
+	c->arg.elf.sframe_start = addr_of(header);
+	c->arg.elf.sframe_end = c->arg.elf.sframe_start + PAGE;
+	switch (fuzz_random(f, 7)) {
+	case 0:
+		header->magic ^= 1 + fuzz_random(f, 0xffff);
+		break;
+	case 1:
+		header->version ^= 1 + fuzz_random(f, 0xff);
+		break;
+	case 2:
+		header->flags |= 0x80;
+		break;
+	case 3:
+		header->abi ^= 1 + fuzz_random(f, 0xff);
+		break;
+	case 4:
+		header->num_fdes = 1U << 28;
+		break;
+	case 5:
+		header->fre_off = PAGE;
+		break;
+	default:
+		c->arg.elf.sframe_end = c->arg.elf.sframe_start +
+					1 + fuzz_random(f, sizeof(*header) - 1);
+	}
+	c->wrong |= BIT(EINVAL) | BIT(EOPNOTSUPP);
+}
+
+static void wrong_pointer(struct fuzz *f, struct call *c)
+{
+	struct code_elf_info *elf = &c->arg.elf;
+	__u64 at = addr_of(wrong_address(f));
+
+	if (c->kind != CODE_REGISTER_ELF || !at)
+		return;
+	switch (fuzz_random(f, 4)) {
+	case 0:
+		elf->pathname = at;
+		break;
+	case 1:
+		elf->debug_link_pathname = at;
+		break;
+	case 2:
+		elf->build_id = at;
+		elf->build_id_len = 1 + fuzz_random(f, 20);
+		break;
+	default:
+		/* A range that is none is another error. */
+		elf->sframe_start = addr_of(f->window) + 2 * PAGE;
+		elf->sframe_end = elf->sframe_start + 64;
+	}
+	c->wrong |= BIT(EFAULT);
+}
+
+static void wrong_length(struct fuzz *f, struct call *c)
+{
+	static char longest[PATH_MAX + 2];
+	struct code_elf_info *elf = &c->arg.elf;
+
+	if (c->kind != CODE_REGISTER_ELF)
+		return;
+	memset(longest, 'x', PATH_MAX + 1);
+	switch (fuzz_random(f, 3)) {
+	case 0:
+		elf->pathname = addr_of(longest);
+		break;
+	case 1:
+		elf->debug_link_pathname = addr_of(longest + 1);
+		break;
+	default:
+		elf->build_id_len = 21 + random_bits(f) % (UINT32_MAX - 20);
+	}
+	c->wrong |= BIT(ENAMETOOLONG);
+}
+
+static void wrong_format(struct fuzz *f, struct call *c)
+{
+	uint32_t format = 1 + random_bits(f) % UINT32_MAX;
+
+	if (c->size < sizes[c->kind][1])
+		return;
+	if (c->kind == CODE_REGISTER_ELF)
+		c->arg.elf.unwind_format = format;
+	else if (c->kind == CODE_REGISTER_JIT)
+		c->arg.jit.fre_size = format == 24 ? 25 : format;
+	else
+		return;
+	c->wrong |= BIT(EOPNOTSUPP);
+}
+
+static void wrong_field(struct fuzz *f, struct call *c)
+{
+	struct code_jit_info *jit = &c->arg.jit;
+
+	if (c->size < sizes[c->kind][1] || c->kind == CODE_UNREGISTER)
+		return;
+	c->wrong |= BIT(EINVAL);
+	if (c->kind == CODE_REGISTER_ELF) {
+		c->arg.elf.__reserved = 1 + random_bits(f) % UINT32_MAX;
+		return;
+	}
+	switch (fuzz_random(f, 8)) {
+	case 0:
+		jit->__reserved[fuzz_random(f, 3)] = 1 + fuzz_random(f, 255);
+		break;
+	case 1:
+		jit->jit_flags |= 8U << fuzz_random(f, 29);
+		break;
+	case 2:
+		jit->unwind_head |= 1 + fuzz_random(f, 7);
+		break;
+	case 3:
+		jit->unwind_head = -8 * (1 + fuzz_random(f, 1 << 20));
+		break;
+	case 4:
+		jit->seq |= 1 + fuzz_random(f, 3);
+		break;
+	case 5:
+		jit->jit_flags &= ~CODE_JIT_DEFAULT_RULE;
+		jit->unwind_head = 0;
+		break;
+	case 6:
+		jit->jit_flags &= ~CODE_JIT_DEFAULT_RULE;
+		jit->info = CODE_FRE_BASE_SP;
+		break;
+	default:
+		jit->info = one_in(f, 2) ? 0x80 :
+			    CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF;
+	}
+}
+
+/* Whatever comes of it. */
+static void random_bytes(struct fuzz *f, struct call *c)
+{
+	unsigned int n = 1 + fuzz_random(f, 4);
+
+	while (n--)
+		c->arg.byte[fuzz_random(f, sizes[c->kind][1])] = random_bits(f);
+	c->any = true;
+}
+
+static void (*const wrongs[])(struct fuzz *f, struct call *c) = {
+	wrong_option, wrong_flags, wrong_size, wrong_tail, wrong_info,
+	wrong_text, wrong_elf_range, wrong_section, wrong_pointer, wrong_length,
+	wrong_format, wrong_field, random_bytes, random_bytes,
+};
+
+/* ---------------------------------------------------------- results of a call */
+
+static void text_of(const struct call *c, uint64_t *start, uint64_t *end)
+{
+	if (c->kind == CODE_REGISTER_ELF) {
+		*start = c->arg.elf.text_start;
+		*end = c->arg.elf.text_end;
+	} else {
+		*start = c->arg.jit.text_start;
+		*end = c->arg.jit.text_end;
+	}
+}
+
+/* Of a call with nothing wrong in itself. */
+static uint64_t expect_right(struct fuzz *f, const struct call *c,
+			     uint64_t start, uint64_t end)
+{
+	uint64_t want = 0;
+
+	if (c->kind == CODE_UNREGISTER)
+		return fuzz_find(f, start, end) ? OK : BIT(ENOENT);
+	if (!fuzz_is_mapped(f, start, end, c->kind == CODE_REGISTER_ELF))
+		want |= BIT(EINVAL);
+	if (fuzz_overlap(f, start, end))
+		want |= BIT(EEXIST);
+	return want ?: OK;
+}
+
+/* Which results are right. */
+static uint64_t expect(struct fuzz *f, const struct call *c)
+{
+	uint64_t start, end, right = OK;
+
+	text_of(c, &start, &end);
+	if (!c->any && c->wrong)
+		return c->wrong;
+	if (!f->exact)
+		return documented[c->kind] | OK;
+	if (!c->any || fuzz_is_ours(f, start, end))
+		right = expect_right(f, c, start, end);
+	if (!c->any)
+		return right;
+	/* It must not have succeeded where it cannot. */
+	return documented[c->kind] | c->wrong | (right & OK);
+}
+
+static long do_call(struct fuzz *f, struct call *c)
+{
+	size_t len = c->size < 2 * PAGE ? c->size : 2 * PAGE;
+	uint8_t *at = f->window + 2 * PAGE - len;
+
+	if (c->bad_info)
+		return sys_codectl(c->option, c->info, c->size, c->flags);
+	memcpy(at, &c->arg, len);
+	return sys_codectl(c->option, at, c->size, c->flags);
+}
+
+/* What a call that succeeded has changed; false if it cannot be undone. */
+static bool note(struct fuzz *f, const struct call *c)
+{
+	uint64_t start, end;
+
+	f->good++;
+	text_of(c, &start, &end);
+	if (c->kind == CODE_UNREGISTER) {
+		if (f->exact && fuzz_is_ours(f, start, end))
+			fuzz_remove(f, fuzz_find(f, start, end));
+		return true;
+	}
+	if (!fuzz_is_ours(f, start, end))
+		return !unregister_text(start, end);
+	if (f->exact)
+		fuzz_add(f, start, end, c->kind == CODE_REGISTER_JIT);
+	return true;
+}
+
+bool fuzz_call(struct fuzz *f)
+{
+	uint64_t want, start, end;
+	struct call call, *c = &call;
+	long ret;
+
+	make_call(f, c);
+	if (one_in(f, 3))
+		for (unsigned int n = 1 + fuzz_random(f, 2); n; n--)
+			wrongs[fuzz_random(f, ARRAY_SIZE(wrongs))](f, c);
+	want = expect(f, c);
+	ret = do_call(f, c);
+	f->calls++;
+	if (ret <= 0 && (want & BIT(-ret)) && (ret || note(f, c)))
+		return true;
+	text_of(c, &start, &end);
+	printf("# call %lu: codectl(%u, size %zu, flags %x) of %lx-%lx: %ld, not of %lx\n",
+	       f->calls, c->option, c->size, c->flags, start, end, ret, want);
+	return false;
+}
+
+/* -------------------------------------------------------------------- queries */
+
+static const uint64_t query_errors = COMMON | BIT(ENOENT) | BIT(ENAMETOOLONG) |
+				     BIT(ENOMEM);
+
+static uint64_t make_query_wrong(struct fuzz *f, struct code_query *q)
+{
+	switch (fuzz_random(f, 8)) {
+	case 0:
+		q->size = fuzz_random(f, CODE_QUERY_SIZE_VER0);
+		return BIT(EINVAL);
+	case 1:
+		q->size = PAGE + 1 + random_bits(f) % (-1ULL - PAGE);
+		return BIT(E2BIG);
+	case 2:
+		q->query_flags |= 4ULL << fuzz_random(f, 62);
+		return BIT(EINVAL);
+	case 3:
+		q->__reserved2 = 1;
+		return BIT(EINVAL);
+	case 4:
+		q->path_size = 1;
+		return BIT(EINVAL);
+	default:
+		return 0;
+	}
+}
+
+static bool check_answer(struct fuzz *f, const struct code_query *q,
+			 uint64_t addr)
+{
+	const struct fuzz_region *r = fuzz_overlap(f, addr, addr + 1);
+
+	if (q->query_flags & CODE_QUERY_OR_NEXT && !r)
+		return q->text_start > addr;
+	return r && q->text_start == r->start && q->text_end == r->end &&
+	       q->kind == (r->jit ? CODE_REGISTER_JIT : CODE_REGISTER_ELF);
+}
+
+bool fuzz_query(struct fuzz *f, int fd)
+{
+	uint64_t addr = addr_of(f->text) + fuzz_random(f, FUZZ_PAGES * PAGE);
+	struct code_query *q = (void *)(f->window + 2 * PAGE - sizeof(*q));
+	uint64_t want;
+	char path[64];
+	int ret;
+
+	*q = (struct code_query) {
+		.size = sizeof(*q),
+		.query_addr = addr,
+		.query_flags = fuzz_random(f, 4),
+	};
+	want = make_query_wrong(f, q);
+	if (!want && one_in(f, 2)) {
+		q->path_addr = addr_of(path);
+		q->path_size = 1 + fuzz_random(f, sizeof(path));
+	}
+	ret = code_query(fd, q);
+	if (!want && !ret)
+		want = check_answer(f, q, addr) ? OK : 0;
+	else if (!want)
+		want = query_errors;
+	if (!want || !(want & BIT(-ret)) ||
+	    (ret == -ENOENT && fuzz_overlap(f, addr, addr + 1))) {
+		printf("# query of %lx, flags %llx: %d\n", addr, q->query_flags, ret);
+		return false;
+	}
+	return true;
+}
