@@ -10,8 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "mapping.h"
 #include "names.h"
-#include "span.h"
 #include "symbol.h"
 #include "tool.h"
 
@@ -21,12 +21,6 @@ struct registration {
 	struct code_query query;
 	char path[PATH_ROOM];
 	uint8_t build_id[20];
-};
-
-/* A mapping with a file, or with a name of the kernel's. */
-struct mapping {
-	uint64_t start, end, offset;
-	char *path;		/* "" without one */
 };
 
 static const char * const names_text[] = {
@@ -58,42 +52,21 @@ static bool query(int fd, pid_t pid, uint64_t address, struct registration *foun
 
 /* -------------------------------------------------------------- the mapping */
 
-static bool parse_mapping(char *text, struct mapping *mapping)
-{
-	struct span rest = { text, strcspn(text, "\n") }, offset;
-
-	if (!span_range(span_take(&rest, ' '), &mapping->start, &mapping->end))
-		return false;
-	span_take(&rest, ' ');
-	offset = span_take(&rest, ' ');
-	span_take(&rest, ' ');
-	span_take(&rest, ' ');
-	while (span_skip(&rest, " "))
-		;
-	if (!span_hex(offset, &mapping->offset))
-		return false;
-	mapping->path = escape(rest.at, rest.len, "");
-	return true;
-}
-
-/* False where nothing is mapped at @address. */
-static bool find_mapping(pid_t pid, uint64_t address, struct mapping *found)
+/* False where nothing is mapped at @address; @path is escaped, for free(). */
+static bool find_mapping(pid_t pid, uint64_t address, struct mapping *found,
+			 char **path)
 {
 	FILE *file = need(fdopen(open_proc(pid, "maps"), "r"));
-	struct mapping mapping;
 	bool covered = false;
 	char *text = NULL;
 	size_t room = 0;
+	ssize_t len;
 
-	while (!covered && getline(&text, &room, file) > 0) {
-		if (!parse_mapping(text, &mapping))
-			continue;
-		covered = mapping.start <= address && address < mapping.end;
-		if (covered)
-			*found = mapping;
-		else
-			free(mapping.path);
-	}
+	while (!covered && (len = getline(&text, &room, file)) > 0)
+		covered = mapping_parse(found, text, len) &&
+			  found->start <= address && address < found->end;
+	if (covered)
+		*path = escape(found->path.at, found->path.len, "");
 	free(text);
 	fclose(file);
 	return covered;
@@ -122,17 +95,18 @@ static void print_registration(const struct registration *found)
 	free(build_id);
 }
 
-static void print_mapping(const struct mapping *mapping, uint64_t address)
+static void print_mapping(const struct mapping *mapping, const char *path,
+			  uint64_t address)
 {
-	if (mapping->path[0] == '/')
-		printf("\tfile        %s, offset 0x%llx\n", mapping->path,
+	if (*path == '/')
+		printf("\tfile        %s, offset 0x%llx\n", path,
 		       (unsigned long long)(address - mapping->start +
 					    mapping->offset));
 	else
 		printf("\tmemory      %llx-%llx%s%s\n",
 		       (unsigned long long)mapping->start,
 		       (unsigned long long)mapping->end,
-		       *mapping->path ? ", " : "", mapping->path);
+		       *path ? ", " : "", path);
 }
 
 static struct symbol name_address(struct symbol_process *process,
@@ -150,8 +124,9 @@ static bool print_address(pid_t pid, int fd, struct symbol_process *process,
 	struct registration registration;
 	struct mapping mapping;
 	struct symbol symbol;
+	char *path;
 
-	if (!find_mapping(pid, address, &mapping)) {
+	if (!find_mapping(pid, address, &mapping, &path)) {
 		printf("0x%llx: not mapped\n", (unsigned long long)address);
 		return false;
 	}
@@ -161,13 +136,13 @@ static bool print_address(pid_t pid, int fd, struct symbol_process *process,
 		       symbol.name, (unsigned long long)symbol.offset);
 	else
 		printf("0x%llx: no name\n", (unsigned long long)address);
-	print_mapping(&mapping, address);
+	print_mapping(&mapping, path, address);
 	if (query(fd, pid, address, &registration))
 		print_registration(&registration);
 	else
 		puts("\tnot registered");
 	free(symbol.name);
-	free(mapping.path);
+	free(path);
 	return true;
 }
 

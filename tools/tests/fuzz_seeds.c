@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Writes inputs for the fuzzers, made from the data of the tests: DIR/line,
- * DIR/perf_map, DIR/record.
+ * DIR/mapping, DIR/perf_map, DIR/record.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -32,6 +32,18 @@ static void write_seed(const char *target, size_t nr, const char *text)
 
 	fputs(text, file);
 	fclose(file);
+}
+
+/* Those of this process. */
+static void write_mappings(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	char line[4096];
+
+	for (size_t nr = 0; file && fgets(line, sizeof(line), file); nr++)
+		write_seed("mapping", nr, line);
+	if (file)
+		fclose(file);
 }
 
 /* Of the task 7 on CPU 1, as record_fuzz.c reads it. */
@@ -78,6 +90,7 @@ int main(int argc, char **argv)
 	dir = argv[1];
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		write_seed("line", i, lines[i]);
+	write_mappings();
 	write_seed("perf_map", 0, perf_text);
 	for (uint32_t parts = 1; parts < 4; parts++)
 		write_trace(parts, parts);

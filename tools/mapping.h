@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MAPPING_H
+#define MAPPING_H
+
+#include "span.h"
+
+/* A mapping with a file, or with a name of the kernel's. */
+struct mapping {
+	uint64_t start, end, offset;
+	struct span path;	/* empty without one */
+};
+
+/*
+ * A line of /proc/PID/maps, with or without its newline.  The span points into
+ * the line.  False if the @len bytes at @text are none.
+ */
+bool mapping_parse(struct mapping *mapping, const char *text, size_t len);
+
+#endif
