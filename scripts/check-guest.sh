@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: check-guest.sh BUILDDIR fast|debug [TEST]
+# usage: check-guest.sh BUILDDIR fast|debug|coverage [TEST]
 #
 # Runs the guest's tests, or that one, in one boot; their TAP goes to
-# results/guest-KERNEL.tap. Says which failed.
+# results/guest-KERNEL.tap. Says which failed. What the coverage kernel and the
+# programs that go with it count comes back to coverage/guest.
 #
 # TEST_SECONDS is how long a test may take; TEST_CYCLES, TRACE_STACKS and
 # FUZZ_CALLS, where they are set, tell tests to try longer than usual, and
@@ -20,18 +21,27 @@ console=$build/results/console-$kernel.log
 case $kernel in
 fast) each=300 all=1800 scale=1 ;;
 debug) each=900 all=5400 scale=10 ;;
+coverage) each=600 all=3600 scale=3 ;;
 *) echo "check-guest.sh: no such kernel: $kernel" >&2; exit 2 ;;
 esac
 each=${TEST_SECONDS:-$each}
 [ "$all" -ge "$each" ] || all=$each
+options=() gather=()
+if [ "$kernel" = coverage ]; then
+	options=(--out "$build/coverage/guest"
+		--add "$build/obj/coverage/guest:/usr/lib/codectl/libcodectl"
+		--add "$build/obj/coverage/tools/codectl:/usr/bin/codectl"
+		--add "$top/selftests/qemu/gather-coverage.sh:/gather-coverage.sh")
+	gather=(sh /gather-coverage.sh)
+fi
 
 # run RESULT DONE [OPTION] - the tests but those that are done
 run()
 {
 	"$top/selftests/qemu/guest.sh" --images "$build/guest" --kernel "$kernel" \
 		--timeout "$all" --log "$console" ${3:+"$3"} \
-		--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" \
-		-- env TEST_TIME_SCALE=$scale EXPECT_ALL_FEATURES=1 TESTS_DONE="$2" \
+		--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" "${options[@]}" \
+		-- "${gather[@]}" env TEST_TIME_SCALE=$scale EXPECT_ALL_FEATURES=1 TESTS_DONE="$2" \
 		${TEST_CYCLES:+TEST_CYCLES="$TEST_CYCLES"} \
 		${TRACE_STACKS:+TRACE_STACKS="$TRACE_STACKS"} \
 		${FUZZ_CALLS:+FUZZ_CALLS="$FUZZ_CALLS"} \
@@ -54,6 +64,8 @@ run_rest()
 
 	awk '{ text = text $0 "\n" } /^# end / { printf "%s", text; text = "" }' \
 		"$result" > "$result.done"
+	# What the tests before counted is gone.
+	[ "$kernel" != coverage ] || : > "$result.done"
 	ended=$(awk '/^# end / { printf "%s ", $3 }' "$result.done")
 	each=$((each * 3))
 	run "$result.rest" "$ended" --in-turn

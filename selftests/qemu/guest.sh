@@ -14,7 +14,7 @@ usage()
 	usage: guest.sh --images DIR [OPTION]... -- COMMAND [ARG...]
 	       guest.sh --images DIR [OPTION]... --shell
 
-	  --kernel fast|debug|stock  the kernel to boot (default: fast)
+	  --kernel KERNEL           fast, debug, coverage or stock (default: fast)
 	  --append KERNELARGS       add to the kernel's command line
 	  --add HOSTPATH[:GUESTPATH]  a file or folder for the guest; GUESTPATH
 	                            defaults to the absolute HOSTPATH
@@ -71,9 +71,9 @@ check_options()
 {
 	[ -n "$images" ] || usage
 	case $kernel in
-	fast | stock) memory=2G ;;
+	fast | stock | coverage) memory=2G ;;
 	debug) memory=3G ;;
-	*) die "no such kernel: $kernel (fast, debug or stock)" ;;
+	*) die "no such kernel: $kernel (fast, debug, coverage or stock)" ;;
 	esac
 	case $seconds in
 	'' | *[!0-9]*) die "not a number of seconds: $seconds" ;;

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: build-coverage.sh TOP OBJDIR CC HOSTCC
+#
+# Builds libcodectl's tests, with the library in them, and codectl(1) so that
+# they count their branches.
+
+set -eu
+
+top=$1 obj=$2 cc=$3 hostcc=$4
+flags="-O1 -g --coverage -fprofile-update=atomic -fno-builtin-fork -Wl,--wrap=_exit,$obj/exit.o"
+
+rm -rf "$obj"
+mkdir -p "$obj/libcodectl" "$obj/guest"
+gcc -O2 -Wall -c -o "$obj/exit.o" "$top/scripts/coverage-exit.c"
+
+cd "$obj/libcodectl"
+"$top/configure" --disable-guest --disable-shared CC="$cc" CFLAGS="$flags"
+make -s -C libcodectl check TESTS=
+make -s -C libcodectl install-guest DESTDIR="$obj/guest" guestdir=/
+
+mkdir -p "$obj/tools"
+make -s -f "$top/tools/Makefile" O="$obj/tools" HOSTCC="$hostcc" CFLAGS="$flags" tool

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+usage: coverage-report.py LIST PATCHES ROOT:JSON...
+
+Prints which share of lines and branches gcovr's JSON files say was reached, and
+what was not; a source that was built in several ways counts once. Fails if beside
+what LIST names kernel, libcodectl or tools have less than 95 % of their lines or
+90 % of their branches, or if LIST names what is reached or is not there.
+
+Of files that are not ours count the lines that one of the PATCHES adds. Branches
+count where the line itself has a condition, which its text shows: what macros and
+inlined functions bring to other lines, or have in headers, is not ours.
+
+LIST has reasons, and indented below each what it is the reason for:
+
+	FILE FUNCTION: TEXT OF THE LINE
+
+In place of the text, "*" is the whole function. With a "?" in front it depends
+on timing, and may be reached.
+"""
+import json
+import os
+import re
+import sys
+
+LINES, BRANCHES = 95.0, 90.0
+CONDITION = re.compile(r"\b(if|while|for|switch)\b|for_each|\?|&&|\|\|")
+CHANGED = "kernel/unwind/user.c", "kernel/unwind/deferred.c"
+
+
+class Line:
+    """A line of a source, with the most that one of its builds reached."""
+
+    def __init__(self, function, text):
+        self.function, self.text = function, text
+        self.reached = self.listed = False
+        self.branches = self.taken = 0
+
+    def add(self, found):
+        taken = sum(1 for branch in found["branches"] if branch["count"] > 0)
+        branches = len(found["branches"])
+        if not CONDITION.search(self.text):
+            taken = branches = 0
+        if not self.branches or branches and \
+           share(taken, branches) > share(self.taken, self.branches):
+            self.branches, self.taken = branches, taken
+        self.reached |= found["count"] > 0
+
+    def whole(self):
+        return self.reached and self.taken == self.branches
+
+
+def share(part, whole):
+    return 100.0 * part / whole if whole else 100.0
+
+
+def read_patches(directory):
+    """The lines that they add."""
+    added = set()
+    for name in os.listdir(directory):
+        with open(os.path.join(directory, name), encoding="utf-8") as patch:
+            added |= {line[1:].strip() for line in patch if line.startswith("+")}
+    return added
+
+
+def read_tracefile(argument, added, files):
+    """Adds what was found to files, by their names and numbers of lines."""
+    root, path = argument.rsplit(":", 1)
+    with open(path, encoding="utf-8") as tracefile:
+        found_files = json.load(tracefile)["files"]
+    for file in found_files:
+        with open(os.path.join(root, file["file"]), encoding="utf-8") as source:
+            texts = [text.strip() for text in source]
+        starts = sorted((f["lineno"], f["name"].split(".")[0]) for f in file["functions"])
+        lines = files.setdefault(file["file"].removeprefix("kernel/src/"), {})
+        for found in file["lines"]:
+            number = found["line_number"]
+            if found["gcovr/noncode"] or found["gcovr/excluded"] or \
+               file["file"] in CHANGED and texts[number - 1] not in added:
+                continue
+            function = [name for start, name in starts if start <= number][-1:]
+            lines.setdefault(number, Line("".join(function), texts[number - 1])).add(found)
+
+
+def read_list(path):
+    """Entries as (file, function, text, whether it may be reached)."""
+    entry = re.compile(r"\t(\?)?(\S+) (\S+): (.*)$")
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            if not line.startswith("\t"):
+                continue
+            match = entry.match(line)
+            if not match:
+                sys.exit(f"{path}: not FILE FUNCTION: TEXT: {line.strip()}")
+            timing, file, function, text = match.groups()
+            yield file, function, text.strip(), bool(timing)
+
+
+def shares(lines):
+    return (share(sum(line.reached for line in lines), len(lines)),
+            share(sum(line.taken for line in lines), sum(line.branches for line in lines)))
+
+
+def row(name, lines):
+    print("%-38s %5d of %5d %6.1f %%  %5d of %5d %6.1f %%" %
+          (name, sum(line.reached for line in lines), len(lines), shares(lines)[0],
+           sum(line.taken for line in lines), sum(line.branches for line in lines),
+           shares(lines)[1]))
+
+
+def table(files):
+    """Prints it; returns the parts of the project that are below a bound."""
+    wrong = []
+    print("%-46s %-24s%s" % ("", "lines", "branches"))
+    for part in "kernel", "libcodectl", "tools":
+        own = {name: list(lines.values()) for name, lines in sorted(files.items())
+               if name.startswith(part + "/") or
+               part == "kernel" and not name.startswith(("libcodectl/", "tools/"))}
+        for name, lines in own.items():
+            row(name, lines)
+        lines = sum(own.values(), [])
+        rest = [line for line in lines if not line.listed]
+        row("all of " + part, lines)
+        row("  beside what is listed", rest)
+        reached = shares(rest)
+        if not rest or reached[0] < LINES or reached[1] < BRANCHES:
+            wrong.append(f"{part}: less than {LINES:.0f} % of lines or "
+                         f"{BRANCHES:.0f} % of branches")
+    return wrong
+
+
+def excuse(files, entries):
+    """Marks what the list names; returns what is wrong with the list."""
+    wrong = []
+    for name, function, text, timing in entries:
+        named = [line for line in files.get(name, {}).values()
+                 if line.function == function and text in ("*", line.text)]
+        lost = [line for line in named if not line.whole()]
+        for line in lost:
+            line.listed = True
+        if not named:
+            wrong.append(f"listed, but not there: {name} {function}: {text}")
+        elif not lost and not timing:
+            wrong.append(f"listed, but reached: {name} {function}: {text}")
+    return wrong
+
+
+def unreached(files, kind):
+    for name, lines in sorted(files.items()):
+        for number, line in sorted(lines.items()):
+            if not line.listed and kind(line):
+                yield f"{name}:{number}: {line.taken} of {line.branches} " \
+                      f"branches: {line.function}: {line.text}"
+
+
+def main():
+    files = {}
+    added = read_patches(sys.argv[2])
+    for argument in sys.argv[3:]:
+        read_tracefile(argument, added, files)
+    wrong = excuse(files, list(read_list(sys.argv[1])))
+    wrong += table(files)
+    print("\nLines that were not reached, and are not listed:")
+    print("\n".join(unreached(files, lambda line: not line.reached)))
+    print("\nThe same of branches:")
+    print("\n".join(unreached(files, lambda line: line.reached and not line.whole())))
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+sys.exit(main())

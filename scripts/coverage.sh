@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: coverage.sh BUILDDIR CC
+#
+# Runs the tests on what counts its branches, in the guest and on the host, and
+# says what they reached: in BUILDDIR/coverage, as HTML and as a table. Fails if
+# it is less than docs/coverage.list allows.
+
+set -u
+
+build=$1 cc=$2
+top=$(cd "$(dirname "$0")/.." && pwd)
+linux=$(realpath "$build/linux")
+out=$build/coverage
+failed=0
+
+die()
+{
+	echo "coverage: $*" >&2
+	exit 1
+}
+
+forget()
+{
+	rm -rf "$out"
+	mkdir -p "$out"
+	find "$build"/obj/{linux-coverage,coverage/libcodectl,coverage/tools} -name '*.gcda' -delete
+}
+
+run_tests()
+{
+	"$top/scripts/check-guest.sh" "$build" coverage || failed=1
+	[ -d "$out/guest$build" ] || die "nothing came back from the guest"
+	cp -R "$out/guest$build/." "$build/"
+	rm -rf "$out/guest"
+	make -s --no-print-directory -f "$top/tools/Makefile" check \
+		O="$build/obj/coverage/tools" HOSTCC="$cc" TEST_FLAGS='-O1 -g --coverage' \
+		> "$build/results/tool-coverage.tap" || failed=1
+}
+
+# count SET ROOT FILTER GCOV DIR - what of a set of sources was reached
+count()
+{
+	gcovr -r "$2" -f "$3" --gcov-executable "$4" --json "$out/$1.json" \
+		--html-details "$out/$1.html" "$5" > "$out/$1.log" 2>&1 ||
+		die "gcovr failed: $(tail -n 1 "$out/$1.log")"
+	found+=("$2:$out/$1.json")
+}
+
+[ $# -eq 2 ] || die "usage: coverage.sh BUILDDIR CC"
+forget
+run_tests
+found=()
+in_tree='(kernel/unwind/[^/]*|fs/proc/codectl|kernel/trace/trace_user_unwind|arch/x86/kernel/unwind_user)'
+objects=$build/obj/coverage
+count kernel "$linux" "$linux/$in_tree\.[ch]$" gcov "$build/obj/linux-coverage"
+count libcodectl "$top" "$top/(libcodectl/src|kernel/src/.*)/[^/]*$" gcov "$objects/libcodectl/libcodectl"
+count tools "$top" "$top/tools/[^/]*$" gcov "$objects/tools"
+count readers "$top" "$top/kernel/src/" 'llvm-cov gcov' "$objects/readers"
+"$top/scripts/coverage-report.py" "$top/docs/coverage.list" \
+	"$top/kernel/patches" "${found[@]}" \
+	> "$out/coverage.txt" || failed=1
+cat "$out/coverage.txt"
+exit $failed

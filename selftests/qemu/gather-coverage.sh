@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# usage: gather-coverage.sh COMMAND...
+#
+# Runs a command in the guest and leaves in /out what its programs, and the
+# kernel since it was booted, counted of their branches.
+
+# Users other than root count in the same files.
+umask 0
+mkdir -p /out
+chmod 1777 /out
+GCOV_PREFIX=/out "$@"
+status=$?
+
+# Files there have no size before they are read.
+cd /sys/kernel/debug/gcov || exit
+find . -name '*.gcda' | while read -r file; do
+	mkdir -p "/out/${file%/*}"
+	cat "$file" > "/out/$file"
+done
+exit $status
