@@ -30,6 +30,7 @@
  * are __always_inline: objtool allows no call there.
  */
 #include <linux/errno.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
@@ -205,27 +206,38 @@ fault:
 
 /*
  * The only row that can cover the address is the last one, by address, that does
- * not start behind it.
+ * not start behind it.  @first is the one with the lowest address.
  */
 static __always_inline int jit_bisect(const struct jit_walk *walk,
-				      unsigned long addr, long stride,
+				      unsigned long first, bool descending,
 				      struct code_jit_unwind_fre *fre,
 				      unsigned long *row)
 {
-	u32 nr = walk->nr, half, start;
-	unsigned long mid;
+	const unsigned long size = sizeof(struct code_jit_unwind_fre);
+	unsigned long mid, step;
+	u32 start;
 
-	for (; nr > 1; nr -= half) {
-		half = nr / 2;
-		mid = addr + half * stride;
+	/*
+	 * Of two runs of rows that overlap, as long as a power of two each, it is
+	 * in one; from there on a run is halved.  No run leaves the table.
+	 */
+	step = rounddown_pow_of_two((unsigned long)walk->nr) * size;
+	mid = walk->nr * size - step;
+	mid = descending ? first - mid : first + mid;
+	jit_get(start, mid + offsetof(struct code_jit_unwind_fre, ip_off),
+		fault);
+	if (start <= walk->off)
+		first = mid;
+	for (step /= 2; step >= size; step /= 2) {
+		mid = descending ? first - step : first + step;
 		jit_get(start, mid +
 			offsetof(struct code_jit_unwind_fre, ip_off), fault);
 		if (start <= walk->off)
-			addr = mid;
+			first = mid;
 	}
 
-	*row = addr;
-	return jit_get_row(addr, walk->off, fre);
+	*row = first;
+	return jit_get_row(first, walk->off, fre);
 fault:
 	return -EFAULT;
 }
@@ -251,10 +263,9 @@ static __always_inline int jit_search_table(struct jit_walk *walk,
 
 	if (walk->descending)
 		return jit_bisect(walk, jit_row_addr(walk->table, walk->nr - 1),
-				  -(long)sizeof(*fre), fre, row);
+				  true, fre, row);
 
-	return jit_bisect(walk, jit_row_addr(walk->table, 0), sizeof(*fre), fre,
-			  row);
+	return jit_bisect(walk, jit_row_addr(walk->table, 0), false, fre, row);
 }
 
 /* -ENODATA: no row covers the address. */

@@ -519,6 +519,16 @@ bool codectl_find(struct mm_struct *mm, unsigned long ip,
 	return true;
 }
 
+/* Something changed; this registration? */
+static noinline bool codectl_remains(struct codectl_registry *reg,
+				     const struct codectl_lookup *lookup)
+{
+	MA_STATE(mas, &reg->tree, lookup->text_start, lookup->text_start);
+	struct codectl_region *region = mas_walk(&mas);
+
+	return region && region->gen == lookup->gen;
+}
+
 /**
  * codectl_valid() - was a registration there until now?
  * @mm: the address space
@@ -533,7 +543,6 @@ bool codectl_find(struct mm_struct *mm, unsigned long ip,
 bool codectl_valid(struct mm_struct *mm, const struct codectl_lookup *lookup)
 {
 	struct codectl_registry *reg;
-	struct codectl_region *region;
 
 	guard(rcu)();
 	/* Table reads before the generation; see codectl_registry_changed(). */
@@ -541,14 +550,10 @@ bool codectl_valid(struct mm_struct *mm, const struct codectl_lookup *lookup)
 	reg = rcu_dereference(mm->codectl);
 	if (!reg)
 		return false;
-	if (READ_ONCE(reg->gen) == lookup->registry_gen)
+	if (likely(READ_ONCE(reg->gen) == lookup->registry_gen))
 		return true;
 
-	/* Something changed; this registration? */
-	MA_STATE(mas, &reg->tree, lookup->text_start, lookup->text_start);
-	region = mas_walk(&mas);
-
-	return region && region->gen == lookup->gen;
+	return codectl_remains(reg, lookup);
 }
 
 /* With a reference; -EAGAIN if the registry was replaced meanwhile. */

@@ -9,11 +9,12 @@
  * a wrong section: no loop runs more often than a count of at most 16 bits, or
  * 32 bisection steps, and rules are applied by code that trusts none of them.
  *
- * The file depends on linux/uaccess.h, linux/errno.h and linux/types.h only, so
- * that it can be compiled for user space too.  Functions that run inside the
+ * The file depends on a few headers of the kernel only, so that it can be
+ * compiled for user space too.  Functions that run inside the
  * window are __always_inline: objtool allows no call there.
  */
 #include <linux/errno.h>
+#include <linux/log2.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
@@ -115,15 +116,22 @@ static __always_inline int
 sframe_bisect(const struct sframe_section *sec, unsigned long ip, bool pcrel,
 	      struct sframe_fde *fde)
 {
-	unsigned long fdes = sec->fdes, mid;
-	u32 nr = sec->num_fdes, half;
+	unsigned long fdes = sec->fdes, mid, step;
 	u64 size_and_fre_off;
 	s64 off;
 
-	/* The index fits in the section, so no address here leaves it. */
-	for (; nr > 1; nr -= half) {
-		half = nr / 2;
-		mid = fdes + (unsigned long)half * sizeof(struct sframe_fde_idx);
+	/*
+	 * Of two runs of entries that overlap, as long as a power of two each, it
+	 * is in one; from there on a run is halved.  No run leaves the section.
+	 */
+	step = rounddown_pow_of_two((unsigned long)sec->num_fdes) *
+	       sizeof(struct sframe_fde_idx);
+	mid = fdes + sec->num_fdes * sizeof(struct sframe_fde_idx) - step;
+	sframe_get(off, mid, fault);
+	if ((pcrel ? mid : sec->start) + off <= ip)
+		fdes = mid;
+	for (step /= 2; step >= sizeof(struct sframe_fde_idx); step /= 2) {
+		mid = fdes + step;
 		sframe_get(off, mid, fault);
 		if ((pcrel ? mid : sec->start) + off <= ip)
 			fdes = mid;
@@ -207,6 +215,25 @@ fault:
 	return -EFAULT;
 }
 
+/* The address and the info of an FRE, to which the caller has bounded the cursor. */
+static __always_inline int
+sframe_next_fre(struct sframe_cursor *cur, unsigned int type, u32 *start,
+		u32 *info)
+{
+	u32 both;
+
+	if (type)
+		return sframe_next(cur, type, start) ?: sframe_next(cur, 0, info);
+
+	/* Two bytes by one load. */
+	if (sframe_next(cur, 1, &both))
+		return -EFAULT;
+	*start = both & 0xff;
+	*info = both >> 8;
+
+	return 0;
+}
+
 /*
  * The last of @nr FREs that starts at or below @ip_off, and with its data words in
  * the section.
@@ -218,30 +245,23 @@ sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 	/* As bits of an info: no such one is found. */
 	const u32 bad = SFRAME_FRE_MANGLED_RA | SFRAME_FRE_DATAWORD_NO_SIZE;
 	u32 start, info, found = bad;
-	u64 len;
 
 	for (; nr; nr--) {
-		/* An address and an info. */
-		if (cur->end - cur->pos <= 1UL << type)
+		/* An address and an info; the words before may lead past the end. */
+		if ((long)(cur->end - cur->pos) <= 1L << type)
 			return -EINVAL;
-		if (sframe_next(cur, type, &start))
+		if (sframe_next_fre(cur, type, &start, &info))
 			return -EFAULT;
 		if (start > ip_off)
 			break;
-
-		if (sframe_next(cur, 0, &info))
-			return -EFAULT;
 		/* Neither mangled nor of a size that there is not. */
 		if ((info & bad) >= SFRAME_FRE_DATAWORD_NO_SIZE)
 			return -EINVAL;
 
 		found = info;
 		fre->words = cur->pos;
-		len = (u64)SFRAME_FRE_DATAWORD_COUNT(info) <<
-		      SFRAME_FRE_DATAWORD_SIZE(info);
-		if (cur->end - cur->pos < len)
-			return -EINVAL;
-		cur->pos += len;
+		cur->pos += SFRAME_FRE_DATAWORD_COUNT(info) <<
+			    SFRAME_FRE_DATAWORD_SIZE(info);
 	}
 	if (found == bad)
 		return -EINVAL;
@@ -249,6 +269,8 @@ sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 	fre->word_size = SFRAME_FRE_DATAWORD_SIZE(found);
 	fre->nr_words = SFRAME_FRE_DATAWORD_COUNT(found);
 	fre->base_sp = found & SFRAME_FRE_BASE_SP;
+	if (cur->end - fre->words < fre->nr_words << fre->word_size)
+		return -EINVAL;
 
 	return 0;
 }

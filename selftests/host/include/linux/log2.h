@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef HOST_LINUX_LOG2_H
+#define HOST_LINUX_LOG2_H
+
+#define rounddown_pow_of_two(n)	(1UL << (63 - __builtin_clzl(n)))
+
+#endif /* HOST_LINUX_LOG2_H */
