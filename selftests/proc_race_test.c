@@ -204,7 +204,7 @@ FIXTURE_TEARDOWN(race)
 static void run(struct __test_metadata *_metadata,
 		void *(*const threads[])(void *), void **args, unsigned int nr)
 {
-	double end = now() + scaled_seconds(6);
+	double end = now() + scaled_seconds(3);
 	pthread_t thread[8];
 
 	for (unsigned int i = 0; i < nr; i++)
@@ -302,7 +302,7 @@ static void query_and_read(pid_t pid, unsigned long *seen)
  */
 TEST_F(race, processes_that_exec_and_exit_while_they_are_read)
 {
-	double end = now() + scaled_seconds(10);
+	double end = now() + scaled_seconds(4);
 	unsigned long seen = 0;
 	unsigned int i;
 
