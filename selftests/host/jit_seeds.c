@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Writes inputs for jit_image_fuzz: the tables of regions of libcodectl, in both
- * directions, in one table and in many, with retired rows and compacted.
+ * directions, in one table and in many, with retired rows and compacted.  And for
+ * jit_fuzz recipes for the same rows.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,60 @@ static void write_image(const struct codectl_region *region, const char *path)
 	free(copy);
 }
 
+/* The next row in the order of the chain; NULL behind the last one. */
+static const struct code_jit_unwind_fre *
+next_row(const struct code_jit_unwind_table **table, unsigned int *i)
+{
+	while (*table && *i >= (*table)->used_len / sizeof(*(*table)->fre)) {
+		*table = (const void *)(uintptr_t)(*table)->next;
+		*i = 0;
+	}
+
+	return *table ? &(*table)->fre[(*i)++] : NULL;
+}
+
+/* What make_row() of jit_fuzz reads; it keeps descending rows apart. */
+static void write_row(FILE *file, const struct code_jit_unwind_fre *row,
+		      uint32_t *at, bool descending)
+{
+	uint32_t end = row->ip_off + row->size;
+
+	fputc(descending ? *at - end : row->ip_off - *at, file);
+	fputc(row->size, file);
+	fputc(row->cfa_off, file);
+	fputc(row->info, file);
+	*at = descending ? row->ip_off : end;
+}
+
+static void write_recipe(const struct codectl_region *region, const char *path,
+			 unsigned int per_table)
+{
+	const struct code_jit_unwind_table *table = (const void *)region->tables;
+	bool descending = region->jit_flags & CODE_JIT_DESCENDING;
+	uint32_t at = descending ? JIT_IMAGE_TEXT : 0, left = 0;
+	const struct code_jit_unwind_fre *row;
+	FILE *file = fopen(path, "w");
+	unsigned int i = 0, in_table;
+
+	require(file, path);
+	while (next_row(&table, &i))
+		left++;
+	require(left, "no rows");
+	fputc((left + per_table - 1) / per_table, file);
+	fputc(region->jit_flags, file);
+	table = (const void *)region->tables;
+	for (i = 0; left; left -= in_table) {
+		in_table = left < per_table ? left : per_table;
+		fputc(in_table - 1, file);
+		fputc(0, file);
+		for (unsigned int nr = 0; nr < in_table; nr++) {
+			row = next_row(&table, &i);
+			write_row(file, row, &at, descending);
+		}
+	}
+	require(!ferror(file) && !fclose(file), path);
+}
+
 static void write_region(const char *dir, unsigned int nr)
 {
 	const struct code_jit_unwind_fre rule = { .info = CODE_FRE_OUTERMOST };
@@ -93,8 +148,10 @@ static void write_region(const char *dir, unsigned int nr)
 		codectl_region_retire(region, text + 64, 256);
 	if ((nr & 17) == 17)
 		codectl_region_compact(region);
-	snprintf(path, sizeof(path), "%s/%u", dir, nr);
+	snprintf(path, sizeof(path), "%s/jit_image/%u", dir, nr);
 	write_image(region, path);
+	snprintf(path, sizeof(path), "%s/jit/%u", dir, nr);
+	write_recipe(region, path, nr & 8 ? 5 : 16);
 	codectl_region_close(region);
 	munmap(mem, JIT_IMAGE_TEXT);
 }
