@@ -9,11 +9,13 @@
 set -eu
 
 top=$1 obj=$2 cc=$3 hostcc=$4
-flags="-O1 -g --coverage -fprofile-update=atomic -fno-builtin-fork -Wl,--wrap=_exit,$obj/exit.o"
+all_flags="-O1 -g --coverage -fprofile-update=atomic -fno-builtin-fork -Wl,--wrap=_exit"
 
 rm -rf "$obj"
 mkdir -p "$obj/libcodectl" "$obj/guest"
 gcc -O2 -Wall -c -o "$obj/exit.o" "$top/scripts/coverage-exit.c"
+"$cc" -Wall -c -o "$obj/exit-guest.o" "$top/scripts/coverage-exit.c"
+flags=$all_flags,$obj/exit-guest.o
 
 cd "$obj/libcodectl"
 "$top/configure" --disable-guest --disable-shared CC="$cc" CFLAGS="$flags"
@@ -21,4 +23,5 @@ make -s -C libcodectl check TESTS=
 make -s -C libcodectl install-guest DESTDIR="$obj/guest" guestdir=/
 
 mkdir -p "$obj/tools"
+flags=$all_flags,$obj/exit.o
 make -s -f "$top/tools/Makefile" O="$obj/tools" HOSTCC="$hostcc" CFLAGS="$flags" tool
