@@ -10,6 +10,8 @@
 # kmemleak on the other), 1,000,000 random calls, the decoder against its oracles
 # in every file, what is fuzzed on the host, each for FUZZ_SECONDS (default 600),
 # and others' suites on kernel and C library with and without our patches.
+#
+# What runs that failed have printed stays in results/failed, with the console.
 
 set -u
 
@@ -17,32 +19,68 @@ build=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
 failed=0
 
-mkdir -p "$build/results"
-for round in $(seq "${ROUNDS:-5}"); do
-	for kernel in fast debug; do
-		echo "round $round, $kernel kernel"
-		"$top/scripts/check-guest.sh" "$build" "$kernel" || failed=$((failed + 1))
-	done
-done
-# long KERNEL TEST VARIABLE=VALUE
-long()
+# step NAME COMMAND... - says how long it took
+step()
 {
-	echo "longer: $2, $1 kernel"
-	env TEST_SECONDS=3600 "$3" "$top/scripts/check-guest.sh" "$build" "$1" "$2" ||
-		failed=$((failed + 1))
+	local name=$1 start=$SECONDS said='done'
+	shift
+
+	echo "$name"
+	"$@" || { said=FAILED; failed=$((failed + 1)); }
+	start=$((SECONDS - start))
+	printf '%s: %s in %d:%02d:%02d\n' "$name" $said \
+		$((start / 3600)) $((start / 60 % 60)) $((start % 60))
 }
 
-long fast drop_test.sh TRACE_STACKS=51000
-long fast libcodectl-name_tracer_test TEST_CYCLES=10000
-long fast load_test TEST_CYCLES=10000
-long debug load_test TEST_CYCLES=10000
-long debug fuzz_test FUZZ_CALLS=1000000
-make -s --no-print-directory -C "$build" check-decoder-all || failed=$((failed + 1))
-make -s --no-print-directory -C "$build" fuzz || failed=$((failed + 1))
-echo "others' suites, before and after"
-make -s --no-print-directory -C "$build" suites || failed=$((failed + 1))
-echo "each step of the exported series"
-make -s --no-print-directory -C "$build" check-export STEPS=--build || failed=$((failed + 1))
-awk -f "$top/scripts/tap-summary.awk" "$build/results/export.tap"
+# guest LABEL KERNEL [TEST [VARIABLE=VALUE...]]
+guest()
+{
+	local label=$1 kernel=$2 test=${3:-} file
+	shift $(($# > 3 ? 3 : $#))
+
+	env "$@" "$top/scripts/check-guest.sh" "$build" "$kernel" ${test:+"$test"} && return
+	for file in "guest-$kernel.tap" "guest-$kernel.tap.said" "console-$kernel.log"; do
+		cp "$build/results/$file" "$build/results/failed/$label-$file"
+	done
+	return 1
+}
+
+# long SECONDS KERNEL TEST VARIABLE=VALUE
+long()
+{
+	step "$3 for longer, $2 kernel" guest "long-$3" "$2" "$3" TEST_SECONDS="$1" "$4"
+}
+
+target()
+{
+	make -s --no-print-directory -C "$build" "$@"
+}
+
+# Each step of both series; what is not ok is in a file.
+export_steps()
+{
+	local status=0
+
+	target check-export STEPS=--build || status=1
+	awk -f "$top/scripts/tap-summary.awk" "$build/results/export.tap" || status=1
+	return $status
+}
+
+rm -rf "$build/results/failed"
+mkdir -p "$build/results/failed"
+for round in $(seq "${ROUNDS:-5}"); do
+	for kernel in fast debug; do
+		step "round $round, $kernel kernel" guest "round-$round" $kernel
+	done
+done
+long 3600 fast drop_test.sh TRACE_STACKS=51000
+long 3600 fast libcodectl-name_tracer_test TEST_CYCLES=10000
+long 7200 fast load_test TEST_CYCLES=10000
+long 20000 debug load_test TEST_CYCLES=10000
+long 40000 debug fuzz_test FUZZ_CALLS=1000000
+step "the decoder in all files" target check-decoder-all
+step "fuzzing on the host" target fuzz
+step "others' suites, before and after" target suites
+step "each step of the exported series" export_steps
 echo "$failed runs failed"
 [ $failed -eq 0 ]

@@ -18,7 +18,7 @@
 
 /* A million calls on an emulated debug kernel. */
 #undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT 36000
+#define TEST_TIMEOUT_DEFAULT 40000
 
 #define OWN_TEXT	0x100000000000UL
 #define SHARED_TEXT	0x300000000000UL
