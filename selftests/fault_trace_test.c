@@ -146,13 +146,98 @@ TEST_F(trace, walk)
 	expect_works(_metadata, self);
 }
 
+/* ---------------------------------------------------------------------- code_replay */
+
+#define REGISTER "code_register: "
+#define FILE_MAP "file_map: "
+
+/* Without memory for them a registration is told of without names. */
+static bool is_nameless(const struct trace_register *r, struct trace_register *whole)
+{
+	whole->file_id = 0;
+	whole->n = (struct trace_names) { .names = "none" };
+	return !memcmp(r, whole, sizeof(*r));
+}
+
+/* Whether a line of a replay is one of a replay without faults. */
+static bool is_told_as(const struct trace_entry *e, const struct trace_log *whole,
+		       unsigned int *nameless)
+{
+	static struct trace_register r, w;
+	const struct trace_entry *same = NULL;
+
+	while ((same = trace_find(whole, same, e->text)))
+		if (!strcmp(same->text, e->text))
+			return true;
+	if (!trace_parse_register(e, &r) ||
+	    !trace_find_register(whole, NULL, r.pid, r.text_start, &w) ||
+	    !is_nameless(&r, &w))
+		return false;
+	++*nameless;
+	return true;
+}
+
+/* The replay's own events have stacks, too. */
+static bool is_told(const struct trace_entry *e)
+{
+	return !strncmp(e->text, REGISTER, strlen(REGISTER)) ||
+	       !strncmp(e->text, FILE_MAP, strlen(FILE_MAP));
+}
+
+struct replays {
+	struct trace_log whole;
+	unsigned int nr;	/* registrations in it */
+	unsigned int nomem;
+	unsigned int fault;
+	unsigned int shorter;
+	unsigned int nameless;
+};
+
+/* One that may have failed: are all of its lines right? */
+static void compare_replay(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(trace) * self, struct replays *n, int err)
+{
+	unsigned int nameless = 0, nr;
+
+	READ_LOG();
+	for (unsigned int i = 0; i < self->log.nr; i++) {
+		const struct trace_entry *e = &self->log.entry[i];
+
+		ASSERT_TRUE(!is_told(e) || is_told_as(e, &n->whole, &nameless))
+			TH_LOG("not so: %s", e->text);
+	}
+	nr = trace_count(&self->log, REGISTER);
+	ASSERT_GE(n->nr, nr);
+	/* Refused before anything is told. */
+	if (err)
+		ASSERT_EQ(0, nr);
+	n->nomem += err == -ENOMEM;
+	n->fault += err == -EFAULT;
+	n->shorter += !err && nr < n->nr;
+	n->nameless += !!nameless;
+}
+
+/* Each file has got its id by the first. */
+static void replay_whole(struct __test_metadata *_metadata,
+			 FIXTURE_DATA(trace) * self, const struct tracefs *top)
+{
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, tracefs_clear(&self->t));
+		ASSERT_EQ(0, tracefs_write(top, "code_replay", "1"));
+	}
+	READ_LOG();
+	ASSERT_EQ(0, trace_not_told(&self->log, getpid()));
+	ASSERT_LT(0, trace_count(&self->log, FILE_MAP));
+}
+
 /* What is told in spite of it is right, and the next time it is all. */
 TEST_F(trace, replay)
 {
-	unsigned int nth, failed = 0;
 	int fault = fault_open(), err;
+	struct replays n = { };
 	struct tracefs top;
 	bool used = true;
+	unsigned int nth;
 
 	ASSERT_LE(0, fault);
 	tracefs_top(&top);
@@ -160,21 +245,30 @@ TEST_F(trace, replay)
 	ASSERT_EQ(0, tracefs_enable(&self->t, "codectl/code_register"));
 	ASK();
 	leaf();
+	replay_whole(_metadata, self, &top);
+	n.whole = self->log;
+	n.nr = trace_count(&n.whole, REGISTER);
+	self->log = (struct trace_log) { };
 	for (nth = 1; used && nth < 1000; nth++) {
+		ASSERT_EQ(0, tracefs_clear(&self->t));
 		arm(fault, nth);
 		err = tracefs_write(&top, "code_replay", "1");
 		used = disarm(fault);
 		ASSERT_TRUE(!err || err == -ENOMEM || err == -EFAULT)
 			TH_LOG("error %d", err);
-		failed += !!err;
+		compare_replay(_metadata, self, &n, err);
 	}
 	EXPECT_FALSE(used);
-	TH_LOG("%u times, %u failed", nth, failed);
-	EXPECT_LT(0, failed);
-	ASSERT_EQ(0, tracefs_clear(&self->t));
-	ASSERT_EQ(0, tracefs_write(&top, "code_replay", "1"));
-	READ_LOG();
-	EXPECT_EQ(0, trace_not_told(&self->log, getpid()));
+	TH_LOG("%u times %u, %u without memory, %u without access", nth - 1, n.nr,
+	       n.nomem, n.fault);
+	TH_LOG("of the others %u shorter, %u without a name", n.shorter, n.nameless);
+	EXPECT_LE(1, n.nomem);
+	EXPECT_LE(1, n.fault);
+	EXPECT_LE(1, n.shorter);
+	EXPECT_LE(1, n.nameless);
+	replay_whole(_metadata, self, &top);
+	EXPECT_EQ(n.nr, trace_count(&self->log, REGISTER));
+	trace_log_free(&n.whole);
 	close(fault);
 }
 
