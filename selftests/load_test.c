@@ -7,6 +7,7 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <libgen.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -18,10 +19,11 @@
 #include "unwind_plugin.h"
 
 #undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT 3600
+#define TEST_TIMEOUT_DEFAULT 36000
 
 #define NR_THREADS 4
 #define SHORT_ENV "LOAD_TEST_SHORT"
+#define RECORDING "/tmp/codectl-load.data"
 
 static unsigned int cycles(void)
 {
@@ -212,7 +214,7 @@ static __attribute__((constructor)) void be_short(void)
 {
 	if (!getenv(SHORT_ENV))
 		return;
-	for (volatile int i = 0; i < 100000; i++)
+	for (volatile int i = 0; i < 400000; i++)
 		;
 	_exit(7);
 }
@@ -231,32 +233,107 @@ static bool run_short(char *self)
 	       WIFEXITED(status) && WEXITSTATUS(status) == 7;
 }
 
+/*
+ * All of the system; the latest of it, as much as fits two files.  Returns once
+ * it records, which may take a while.
+ */
+static pid_t start_perf(void)
+{
+	int control[2], ack[2];
+	char fds[32], c;
+	pid_t pid;
+
+	if (pipe(control) || pipe(ack))
+		return -1;
+	snprintf(fds, sizeof(fds), "fd:%d,%d", control[0], ack[1]);
+	pid = fork();
+	if (!pid) {
+		execlp("perf", "perf", "record", "-q", "-a", "-e", "cpu-clock",
+		       "-F", "999", "--call-graph", "fp,defer", "-D", "-1",
+		       "--control", fds, "--switch-output=16M",
+		       "--switch-max-files=2", "-o", RECORDING, NULL);
+		_exit(127);
+	}
+	close(control[0]);
+	close(ack[1]);
+	if (pid > 0 && (write(control[1], "enable\n", 7) != 7 ||
+			read(ack[0], &c, 1) != 1)) {
+		waitpid(pid, NULL, 0);
+		pid = -1;
+	}
+	return pid;
+}
+
+struct stacks {
+	unsigned int nr;	/* of be_short() */
+	unsigned int whole;	/* up to _start */
+};
+
+/* A stack ends with an empty line; a few hundred of them are enough. */
+static void read_stacks(struct stacks *s, FILE *script)
+{
+	bool is_short = false, whole = false;
+	char line[1024];
+
+	while (s->nr < 1000 && fgets(line, sizeof(line), script)) {
+		is_short |= !!strstr(line, " be_short");
+		whole |= !!strstr(line, " _start");
+		if (*line != '\n')
+			continue;
+		s->nr += is_short;
+		s->whole += is_short && whole;
+		is_short = false;
+		whole = false;
+	}
+}
+
+static void read_recording(struct stacks *s)
+{
+	char command[256];
+	glob_t found;
+
+	if (glob(RECORDING "*", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		FILE *script;
+
+		snprintf(command, sizeof(command),
+			 "perf script -i %s --comm load_test --no-inline -F comm,ip,sym",
+			 found.gl_pathv[i]);
+		script = popen(command, "re");
+		if (script) {
+			read_stacks(s, script);
+			pclose(script);
+		}
+		unlink(found.gl_pathv[i]);
+	}
+	globfree(&found);
+}
+
 TEST_F(load, short_lives_under_perf)
 {
 	char path[PATH_MAX] = "";
+	struct stacks stacks = { };
 	unsigned int nr = 0, ok = 0;
 	int status;
 	double end;
 	pid_t perf;
 
 	ASSERT_LT(0, readlink("/proc/self/exe", path, sizeof(path) - 1));
-	perf = fork();
-	if (!perf) {
-		execlp("perf", "perf", "record", "-q", "-a", "-e", "cpu-clock",
-		       "-F", "999", "--call-graph", "fp,defer", "-o",
-		       "/dev/null", NULL);
-		_exit(127);
-	}
+	perf = start_perf();
 	ASSERT_LT(0, perf);
-	for (end = now() + cycles() * 6 / 100; now() < end; nr++)
+	for (end = now() + cycles() * 6 / 100; now() < end || nr < 40; nr++)
 		ok += run_short(path);
 	EXPECT_EQ(0, waitpid(perf, &status, WNOHANG));
 	ASSERT_EQ(0, kill(perf, SIGINT));
 	ASSERT_EQ(perf, waitpid(perf, &status, 0));
-	TH_LOG("%u processes; perf: status %x", nr, status);
+	read_recording(&stacks);
+	TH_LOG("%u processes; %u of %u stacks whole; perf: status %x", nr,
+	       stacks.whole, stacks.nr, status);
 	EXPECT_NE(127, WIFEXITED(status) ? WEXITSTATUS(status) : 0);
-	EXPECT_LT(10, nr);
 	EXPECT_EQ(nr, ok);
+	EXPECT_LT(10, stacks.nr);
+	EXPECT_EQ(stacks.nr, stacks.whole);
 }
 
 TEST_HARNESS_MAIN
