@@ -48,24 +48,34 @@ static int set_version(int fd, uint8_t version)
 	return pwrite(fd, &version, 1, phdr.p_offset + 2) - 1;
 }
 
-/* Has a header point to a section that is none, beside the other; 0 or -1. */
-static int add_section(int fd)
+/*
+ * Has another header point to a section that is none, before or behind that of the
+ * section; 0 or -1.
+ */
+static int add_section(int fd, bool first)
 {
-	Elf64_Phdr phdr;
-	off_t at;
+	Elf64_Phdr right, wrong;
+	off_t at[2], low, high;
 
-	if (find_header(fd, PT_GNU_STACK, &phdr, &at))
+	if (find_header(fd, PT_GNU_SFRAME, &right, &at[0]) ||
+	    find_header(fd, PT_GNU_STACK, &wrong, &at[1]))
 		return -1;
-	phdr.p_type = PT_GNU_SFRAME;
-	phdr.p_offset = 0;
-	phdr.p_vaddr = 0;
-	phdr.p_memsz = 64;
+	wrong.p_type = PT_GNU_SFRAME;
+	wrong.p_offset = 0;
+	wrong.p_vaddr = 0;
+	wrong.p_memsz = 64;
+	low = at[0] < at[1] ? at[0] : at[1];
+	high = at[0] + at[1] - low;
 
-	return pwrite(fd, &phdr, sizeof(phdr), at) - sizeof(phdr) ? -1 : 0;
+	return pwrite(fd, &wrong, sizeof(wrong), first ? low : high) != sizeof(wrong) ||
+	       pwrite(fd, &right, sizeof(right), first ? high : low) != sizeof(right) ?
+	       -1 : 0;
 }
 
-/* A copy of this program with another version of SFrame, or (0) two sections. */
-static int copy_self(const char *name, uint8_t version)
+/* Copies of this program: with a version of SFrame, or with two sections. */
+enum { WRONG_SECTION_FIRST = 100, WRONG_SECTION_LAST };
+
+static int copy_self(const char *name, int kind)
 {
 	int in = open("/proc/self/exe", O_RDONLY);
 	int out = open(name, O_RDWR | O_CREAT | O_TRUNC, 0700);
@@ -75,83 +85,116 @@ static int copy_self(const char *name, uint8_t version)
 	if (in < 0 || out < 0 || fstat(in, &st) ||
 	    sendfile(out, in, NULL, st.st_size) != st.st_size)
 		return -1;
-	ret = version ? set_version(out, version) : add_section(out);
+	if (kind < WRONG_SECTION_FIRST)
+		ret = set_version(out, kind);
+	else
+		ret = add_section(out, kind == WRONG_SECTION_FIRST);
 	close(in);
 	close(out);
 
 	return ret;
 }
 
-/* 0 if the copy found its own frames in its stack, see below. */
-static int run_copy(uint8_t version)
+/* What a copy says of its own frames: were they in its stack? */
+enum { FOUND, NOT_FOUND = 2, NO_STACK };
+
+/* Frames that have frame pointers, or others. */
+static int run_copy(int kind, const char *frames)
 {
 	static const char name[] = "/tmp/unwind_fallback";
 	int status = -1;
 	pid_t pid;
 
-	if (copy_self(name, version))
+	if (copy_self(name, kind))
 		return -1;
 	pid = vfork();
 	if (!pid) {
 		/* ld.so would register it, and be told that it is refused. */
 		putenv("GLIBC_TUNABLES=glibc.rtld.codectl=0");
-		execl(name, name, "--frames", NULL);
+		execl(name, name, frames, NULL);
 		_exit(1);
 	}
 	waitpid(pid, &status, 0);
 	unlink(name);
 
-	return status;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 TEST(version_3)
 {
 	REQUIRE_CODECTL();
-	EXPECT_EQ(0, run_copy(3));
+	EXPECT_EQ(FOUND, run_copy(3, "--frames"));
+	EXPECT_EQ(FOUND, run_copy(3, "--plain"));
 }
 
 TEST(other_versions)
 {
 	REQUIRE_CODECTL();
-	EXPECT_EQ(0, run_copy(2));
-	EXPECT_EQ(0, run_copy(1));
-	EXPECT_EQ(0, run_copy(4));
+	EXPECT_EQ(FOUND, run_copy(2, "--frames"));
+	EXPECT_EQ(FOUND, run_copy(1, "--frames"));
+	EXPECT_EQ(FOUND, run_copy(4, "--frames"));
+	EXPECT_EQ(NOT_FOUND, run_copy(2, "--plain"));
 }
 
-/* Whichever counts, the program runs and its stack is right. */
+/* The first counts. */
 TEST(two_sections)
 {
 	REQUIRE_CODECTL();
-	EXPECT_EQ(0, run_copy(0));
+	EXPECT_EQ(FOUND, run_copy(WRONG_SECTION_LAST, "--plain"));
+	EXPECT_EQ(NOT_FOUND, run_copy(WRONG_SECTION_FIRST, "--plain"));
+	EXPECT_EQ(FOUND, run_copy(WRONG_SECTION_FIRST, "--frames"));
 }
 
-static noinline int inner(struct stack *stack, struct sampler *sampler)
+static struct sampler frames_sampler;
+
+static int check_frames(void)
+{
+	static struct stack stack;
+
+	if (!sampler_next(&frames_sampler, &stack))
+		return NO_STACK;
+
+	return stack_has_noted(&stack) ? FOUND : NOT_FOUND;
+}
+
+static noinline void inner(void)
 {
 	NOTE_FRAME();
 	marker();
-
-	return sampler_next(sampler, stack) && stack_has_noted(stack) ? 0 : 2;
+	asm volatile("");
 }
 
-static noinline int outer(struct stack *stack, struct sampler *sampler)
+static noinline void outer(void)
 {
-	int ret;
-
 	NOTE_FRAME();
-	ret = inner(stack, sampler);
-
-	return ret + (truth.nr_noted != 2);
+	inner();
+	asm volatile("");
 }
 
-static int frames(void)
+/* Nothing but a table tells of their frames. */
+#define PLAIN __attribute__((__optimize__("omit-frame-pointer")))
+
+PLAIN static noinline void plain_inner(void)
 {
-	static struct sampler sampler;
-	static struct stack stack;
+	NOTE_FRAME();
+	marker();
+	asm volatile("");
+}
 
-	if (sampler_open_syscall(&sampler, MARKER_NR))
-		return 3;
+PLAIN static noinline void plain_outer(void)
+{
+	NOTE_FRAME();
+	plain_inner();
+	asm volatile("");
+}
 
-	return outer(&stack, &sampler);
+static int frames(void (*call)(void))
+{
+	if (sampler_open_syscall(&frames_sampler, MARKER_NR))
+		return NO_STACK;
+	call();
+
+	return truth.nr_noted == 2 ? check_frames() : NO_STACK;
 }
 
 static sigjmp_buf back;
@@ -192,6 +235,8 @@ TEST_F(unwind, call_to_nowhere)
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "--frames"))
-		return frames();
+		return frames(outer);
+	if (argc > 1 && !strcmp(argv[1], "--plain"))
+		return frames(plain_outer);
 	return test_harness_run(argc, argv);
 }

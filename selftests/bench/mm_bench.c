@@ -5,8 +5,9 @@
  *	mm_bench CASE
  *
  * fork() with a child that exits, and munmap() of a page that has nothing to do
- * with them, with 0, 50 and 5,000 registrations; and, with none, what should
- * not notice that there could be some.  The mappings are always the same.
+ * with them, with 0, 50 and 5,000 registrations; one more registration that is
+ * removed among so many; and, with none, what should not notice that there could
+ * be some.  The mappings are always the same.
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -82,6 +83,30 @@ static double mremaps(void *arg)
 	return (double)from / NR_CALLS;
 }
 
+struct texts {
+	const char *start;	/* every other page */
+	int nr;
+};
+
+/* Of a text between two others, somewhere else each time. */
+static double removals(void *arg)
+{
+	const struct texts *t = arg;
+	uint64_t sum = 0, from;
+
+	for (int i = 0; i < NR_CALLS; i++) {
+		uint64_t at = addr_of(t->start) + 2 * PAGE * (i * 97 % t->nr) + PAGE;
+
+		if (register_elf_text(at, at + PAGE))
+			die("CODE_REGISTER_ELF");
+		from = ticks();
+		if (unregister_text(at, at + PAGE))
+			die("CODE_UNREGISTER");
+		sum += ticks() - from;
+	}
+	return (double)sum / NR_CALLS;
+}
+
 static double syscalls(void *arg)
 {
 	uint64_t from = ticks();
@@ -146,6 +171,10 @@ int main(int argc, char **argv)
 		       least(munmaps_untouched, NULL, ROUNDS), "insns");
 		result("mremap", who, made, least(mremaps, NULL, ROUNDS),
 		       "insns");
+		if (!made)
+			continue;
+		result("unregister", who, made,
+		       least(removals, &(struct texts){ text, made }, ROUNDS), "insns");
 	}
 	return 0;
 }
