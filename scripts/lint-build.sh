@@ -69,20 +69,25 @@ check_headers()
 		{ echo "codectl.h was not tested"; return 1; }
 }
 
+# The same for 32 bits as for 64, without holes.
 check_holes()
 {
-	local dir header=include/uapi/linux/codectl.h
+	local dir bits header=include/uapi/linux/codectl.h
 
 	dir=$(mktemp -d)
 	{
 		echo '#include <linux/codectl.h>'
 		sed -n 's/^struct \([a-z_]*\) {$/struct \1 \1;/p' "$top/kernel/src/$header"
 	} > "$dir/structs.c"
-	gcc -g -c -I "$top/kernel/src/include/uapi" -o "$dir/structs.o" "$dir/structs.c" &&
-		pahole "$dir/structs.o" > "$dir/layout" &&
-		[ "$(grep -c '^struct' "$dir/layout")" = "$(grep -c '^struct .* {$' \
+	for bits in 64 32; do
+		gcc -m"$bits" -ffreestanding -g -c -I "$top/kernel/src/include/uapi" \
+			-idirafter "/usr/include/$(gcc -print-multiarch)" -o "$dir/structs.o" "$dir/structs.c" &&
+			pahole "$dir/structs.o" > "$dir/layout-$bits"
+	done
+	diff "$dir/layout-64" "$dir/layout-32" &&
+		[ "$(grep -c '^struct' "$dir/layout-32")" = "$(grep -c '^struct .* {$' \
 			"$top/kernel/src/$header")" ] &&
-		! grep -i -E 'hole|padding' "$dir/layout"
+		! grep -i -E 'hole|padding' "$dir/layout-32"
 	set -- $?
 	rm -rf "$dir"
 	return "$1"
@@ -105,7 +110,7 @@ command -v pahole > /dev/null ||
 	{ echo "lint: pahole is missing: apt-get install dwarves" >&2; exit 1; }
 run "sparse and W=1, our objects" check_objects
 run "headers for user space, each alone" check_headers
-run "pahole, structures for user space" check_holes
+run "pahole, structures for user space, -m64 and -m32" check_holes
 run "glibc, lint-makefiles" "$build/glibc/scripts/lint-makefiles.sh" python3 "$build/glibc"
 run "glibc, calls through the PLT of its own" check_glibc elf/ check-localplt
 run "glibc, ABI of ld.so" check_glibc elf/ check-abi-ld
