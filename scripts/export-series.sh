@@ -106,23 +106,24 @@ message_of()
 {
 	local patch=$1 name=$2
 
-	if [ -n "$patch" ]; then
-		sed '/^diff --git /,$d' "$top/kernel/patches/$patch"
-	else
+	if [ -e "$top/kernel/export/messages/$name" ]; then
 		cat "$top/kernel/export/messages/$name"
+	else
+		sed '/^diff --git /,$d' "$top/kernel/patches/$patch"
 	fi | sed -e '/^# SPDX/d' -e 's/^Subject: //' | fmt -w 72
 }
 
-# A file or directory of the kernel tree that is new.
+# A file or directory of the kernel tree that is new, or a pattern of selftests.
 add_new()
 {
-	local dir
+	local dir=tools/testing/selftests/codectl
 
-	if [ "$1" = selftests ]; then
-		dir=$repo/tools/testing/selftests/codectl
-		(cd "$build/linux/tools/testing/selftests/codectl" && find . -type f |
-			grep -x -F -f <(new_files | sed -n 's,^tools/testing/selftests/codectl/,./,p') |
-			tar -c -T -) | { mkdir -p "$dir" && tar -x -C "$dir"; }
+	if [[ $1 == selftests/* ]]; then
+		(cd "$build/linux/$dir" && compgen -G "${1#selftests/}" |
+			xargs -I{} find {} -type f) | sed "s,^,$dir/," |
+			grep -x -F -f <(new_files) > "$work/parts" ||
+			die "kernel/export/series: nothing matches $1"
+		tar -C "$build/linux" -c -T "$work/parts" | tar -x -C "$repo"
 	else
 		mkdir -p "$repo/$(dirname "$1")"
 		cp -R "$top/kernel/src/$1" "$repo/$1"
@@ -170,12 +171,12 @@ check_all_there()
 
 export_linux()
 {
-	local name parts
+	local name parts=()
 
 	begin "$build/linux"
 	while IFS=: read -r name parts; do
-		# shellcheck disable=SC2086
-		commit_topic "$name" $parts
+		read -r -a parts <<< "$parts"
+		commit_topic "$name" "${parts[@]}"
 	done < <(grep -v '^#' "$top/kernel/export/series")
 	check_all_there
 	finish linux "$top/kernel/export/cover"
