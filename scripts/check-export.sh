@@ -4,8 +4,8 @@
 # usage: check-export.sh BUILDDIR [--build]
 #
 # Whether what export-series.sh has written applies to pristine trees with
-# "git am", gives the patched trees, and pleases checkpatch; whether quilt takes
-# both sets; and, with --build, whether each step of the kernel's series builds.
+# "git am", gives the patched trees, pleases checkpatch and can be mailed; whether
+# quilt takes both sets; and, with --build, whether each step of both series builds.
 # Prints TAP.  JOBS is how much runs at once.
 
 # Functions are run by name.
@@ -92,6 +92,15 @@ checkpatch()
 	done | grep -v '^total: 0 errors, 0 warnings, 0 checks'
 }
 
+# Lists take no longer mails, and nobody reads them.
+max_mail=120000
+
+sizes()
+{
+	! find "$build/export/linux" "$build/export/glibc" -name '[0-9]*.patch' \
+		-size +"${max_mail}c" -printf '%f has %s bytes\n' | grep .
+}
+
 # push TREE PATCHES - by quilt, on the files that the patches change
 push()
 {
@@ -122,21 +131,45 @@ has_option()
 	grep -q '^config CODECTL$' "$build/export/linux-tree/init/Kconfig"
 }
 
-# With the option from the step on that brings it, and without.
-build_steps()
+# each_step NAME COMMAND... - runs the command, with its name, after each patch
+each_step()
 {
-	local tree=$build/export/linux-tree with=$build/export/with.config patch
-	local without=$build/export/without.config
+	local name=$1 tree=$build/export/$1-tree patch step said
+	shift
 
+	git -C "$tree" reset -q --hard pristine || { result 1 "$tree is there"; return; }
+	while read -r patch; do
+		step=$(basename "$patch" .patch)
+		if ! said=$(git -C "$tree" am -q "$patch" 2>&1); then
+			echo "# ${said//$'\n'/$'\n'# }"
+			result 1 "$step applies"
+			return
+		fi
+		"$@" "$step"
+	done < <(patches_of "$name")
+}
+
+# With the option from the step on that brings it, and without.
+linux_step()
+{
+	run "$1 builds" compile with "$with" "${targets[@]}"
+	! has_option || run "$1 builds without codectl" \
+		compile without "$without" "${targets[@]}"
+	[ ! -e "$selftests/Makefile" ] || run "$1 builds, selftests" \
+		make -s -j"${JOBS:-$(nproc)}" -C "$selftests" \
+		CC="$build/tools/bin/codectl-gcc" KHDR="$build/sysroot/usr/include" \
+		O="$build/export/obj-selftests"
+}
+
+build_linux()
+{
+	local with=$build/export/with.config without=$build/export/without.config
+	local selftests=$build/export/linux-tree/tools/testing/selftests/codectl
+
+	rm -rf "$build/export/obj-selftests"
 	printf 'CONFIG_KUNIT=y\nCONFIG_CODECTL=y\nCONFIG_CODECTL_KUNIT_TEST=y\n' > "$with"
 	echo '# CONFIG_CODECTL is not set' > "$without"
-	git -C "$tree" reset -q --hard pristine
-	while read -r patch; do
-		git -C "$tree" am -q "$patch"
-		run "$(basename "$patch" .patch) builds" compile with "$with" "${targets[@]}"
-		! has_option || run "$(basename "$patch" .patch) builds without codectl" \
-			compile without "$without" "${targets[@]}"
-	done < <(patches_of linux)
+	each_step linux linux_step
 	run "all of it builds" compile with "$with" bzImage
 	grep -q -x CONFIG_CODECTL=y "$build/export/obj-with/.config"
 	result $? "with codectl"
@@ -145,13 +178,30 @@ build_steps()
 	result $? "and without"
 }
 
+# Only what a step has changed is compiled again.
+glibc_step()
+{
+	run "$1 builds" "$top/scripts/build-glibc.sh" "$build/export/glibc-tree" \
+		"$build/export/obj-glibc" "$build/tools/bin" "${JOBS:-$(nproc)}"
+}
+
+build_glibc()
+{
+	# What is left of another series may be newer than the pristine files.
+	rm -rf "$build/export/obj-glibc"
+	each_step glibc glibc_step
+	rm -rf "$build/export/obj-glibc"
+}
+
 command -v quilt > /dev/null ||
 	{ echo "Bail out! quilt is missing: apt-get install quilt"; exit 1; }
 run "git am of the kernel's series gives the patched tree" am linux
 run "git am of glibc's series gives the patched tree" am glibc
 run "checkpatch has nothing to say" checkpatch
+run "no mail has more than $max_mail bytes" sizes
 run "quilt takes the kernel's patches without fuzz" push linux "$top/kernel/patches"
 run "quilt takes glibc's patches without fuzz" push glibc "$top/glibc-patches"
-[ "$mode" != --build ] || build_steps
+[ "$mode" != --build ] || build_linux
+[ "$mode" != --build ] || build_glibc
 rm -rf "$build/export/glibc-tree"
 finish
