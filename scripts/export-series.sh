@@ -56,18 +56,79 @@ item()
 	fold -s -w $((72 - ${#1})) | sed -e 's/ *$//' -e "1s/^/$1/" -e "2,\$s/^/${1//?/ }/"
 }
 
-# The rows of a section of docs/testing.md that have figures, as text.
+# rows FILE LINE KEEP - of the first table of docs/FILE behind that line, the header
+# and the rows that match, with \x1f between cells
+rows()
+{
+	awk -v start="$2" -v keep="$3" '
+		$0 == start || $0 == "#" start { inside = 1; next }
+		inside && (/^##/ || (table && !/^\|/)) { exit }
+		!inside || !/^\|/ || /^\|-/ { next }
+		{
+			gsub(/`/, "")
+			gsub(/^\| *| *\|$/, "")
+			gsub(/ *\| */, "\x1f")
+		}
+		!table++ || $0 ~ keep' "$top/docs/$1"
+}
+
+# table SECTION [KEEP] - the rows of docs/testing.md that have figures, as a list
 table()
 {
 	local promise seen
 
-	awk -F' *[|] *' -v section="## $1" '
-		/^## / { inside = $0 == section }
-		inside && /^\|/ && !/^\|-/ && $4 != "" && $4 != "seen" { print $2 "|" $4 }
-	' "$top/docs/testing.md" | tr -d '`' | while IFS='|' read -r promise seen; do
-		echo "$promise:" | item '- '
-		echo "$seen" | item '    '
-	done
+	rows testing.md "## $1" "${2:-.}" | awk -F'\x1f' 'NR > 1 && $3 != "" { print $1 FS $3 }' |
+		while IFS=$'\x1f' read -r promise seen; do
+			echo "$promise:" | item '- '
+			echo "$seen" | item '    '
+		done
+}
+
+# grid FILE LINE [KEEP] - a table as columns
+grid()
+{
+	rows "$1" "$2" "${3:-.}" | awk -F'\x1f' '
+		{
+			for (i = 1; i <= NF; i++) {
+				cell[NR, i] = $i
+				if (length($i) > width[i])
+					width[i] = length($i)
+			}
+			columns = NF
+		}
+		END {
+			for (row = 1; NR > 1 && row <= NR; row++) {
+				line = sprintf("  %-" width[1] "s", cell[row, 1])
+				for (i = 2; i <= columns; i++)
+					line = line sprintf("  %" width[i] "s", cell[row, i])
+				sub(/ +$/, "", line)
+				print line
+			}
+		}'
+}
+
+# A line of a cover letter: "@table SECTION@", "@grid SECTION@" of docs/testing.md,
+# "@figures NAME@" of docs/performance.md, each with /PATTERN for some of the rows.
+cover_line()
+{
+	local kind name keep text
+
+	case $1 in
+	@*@)
+		read -r kind name <<< "${1//@/}"
+		keep=${name#*/}
+		[[ $name == */* ]] || keep=''
+		case $kind in
+		table) text=$(table "${name%%/*}" "$keep") ;;
+		grid) text=$(grid testing.md "## ${name%%/*}" "$keep") ;;
+		figures) text=$(grid performance.md "<!-- figures: ${name%%/*} -->" "$keep") ;;
+		*) die "a cover letter has $1" ;;
+		esac
+		[ -n "$text" ] || die "docs has no figures for $1 of a cover letter"
+		echo "$text"
+		;;
+	*) echo "$1" ;;
+	esac
 }
 
 cover_body()
@@ -75,10 +136,7 @@ cover_body()
 	local line
 
 	sed '1,/^$/d' "$1" | while IFS= read -r line; do
-		case $line in
-		@table*) line=${line#@table } && table "${line%@}" ;;
-		*) echo "$line" ;;
-		esac
+		cover_line "$line" || exit
 	done
 }
 
@@ -94,7 +152,6 @@ finish()
 		--abbrev=12 --cover-letter --zero-commit --no-signature \
 		"$@" -o "$out" base
 	cover_body "$cover" > "$work/body"
-	[ "$(grep -c '^- ' "$work/body")" -ge 3 ] || die "docs/testing.md has no figures for $cover"
 	subject=$(sed -n 's/^Subject: //p' "$cover")
 	sed -i -e "s|\*\*\* SUBJECT HERE \*\*\*|$subject|" \
 		-e "/\*\*\* BLURB HERE \*\*\*/{r $work/body
