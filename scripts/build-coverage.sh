@@ -18,7 +18,8 @@ gcc -O2 -Wall -c -o "$obj/exit.o" "$top/scripts/coverage-exit.c"
 flags=$all_flags,$obj/exit-guest.o
 
 cd "$obj/libcodectl"
-"$top/configure" --disable-guest --disable-shared CC="$cc" CFLAGS="$flags"
+"$top/configure" --disable-guest --disable-shared CC="$cc" CFLAGS="$flags" \
+	CPPFLAGS=-DLIBRARY_COUNTS
 make -s -C libcodectl check TESTS=
 make -s -C libcodectl install-guest DESTDIR="$obj/guest" guestdir=/
 
