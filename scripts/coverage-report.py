@@ -76,7 +76,8 @@ def read_tracefile(argument, added, files):
         lines = files.setdefault(file["file"].removeprefix("kernel/src/"), {})
         for found in file["lines"]:
             number = found["line_number"]
-            if found["gcovr/noncode"] or found["gcovr/excluded"] or \
+            # Newer ones leave out what is not so.
+            if found.get("gcovr/noncode") or found.get("gcovr/excluded") or \
                file["file"] in CHANGED and texts[number - 1] not in added:
                 continue
             function = [name for start, name in starts if start <= number][-1:]
