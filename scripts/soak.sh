@@ -9,7 +9,8 @@
 # 10,000 objects that come and go (memory by slab counters on the fast kernel, by
 # kmemleak on the other), 1,000,000 random calls, the decoder against its oracles
 # in every file, what is fuzzed on the host, each for FUZZ_SECONDS (default 600),
-# and others' suites on kernel and C library with and without our patches.
+# others' suites on kernel and C library with and without our patches, each step
+# of the series, what of the sources the tests reach, and the checkers of style.
 #
 # What runs that failed have printed stays in results/failed, with the console.
 
@@ -82,5 +83,7 @@ step "the decoder in all files" target check-decoder-all
 step "fuzzing on the host" target fuzz
 step "others' suites, before and after" target suites
 step "each step of the exported series" export_steps
+step "what the tests reach" target coverage
+step "the checkers of style" target lint
 echo "$failed runs failed"
 [ $failed -eq 0 ]
