@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a registration says about the header of an SFrame section. */
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #include "codectl_test.h"
 #include "kselftest_harness.h"
+#include "sampler.h"
 #include "stub.h"
 
 FIXTURE(sframe)
@@ -227,6 +232,76 @@ TEST_F(section, header_in_private_memory_of_dev_zero)
 	EXPECT_EQ(-EINVAL, register_with(&self->stub, zeros, PAGE));
 	munmap(zeros, PAGE);
 	close(fd);
+}
+
+/* Memory of the kernel that is mapped by a file, and not through the page cache. */
+TEST_F(section, header_in_memory_of_the_kernel)
+{
+	struct sampler sampler;
+
+	ASSERT_EQ(0, sampler_open_syscall(&sampler, MARKER_NR));
+	EXPECT_EQ(-EINVAL, register_with(&self->stub, sampler.cpu[0].ring,
+					 PAGE));
+	sampler_close(&sampler);
+}
+
+TEST_F(section, header_that_a_key_protects)
+{
+	struct sframe_header *h = map_file(&self->stub, PROT_READ);
+	int key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
+	size_t size = self->stub.table_size;
+
+	ASSERT_NE(NULL, h);
+	ASSERT_LE(0, key);
+	ASSERT_EQ(0, pkey_mprotect(h, 2 * PAGE, PROT_READ, key));
+	EXPECT_EQ(-EFAULT, register_with(&self->stub, h, size));
+	ASSERT_EQ(0, pkey_set(key, 0));
+	EXPECT_EQ(0, register_with(&self->stub, h, size));
+	pkey_free(key);
+	munmap(h, 2 * PAGE);
+}
+
+/* Has the page that is asked for mapped in, and says that it was asked. */
+static void *map_in(void *uffd)
+{
+	struct uffdio_continue c = { .range.len = PAGE };
+	int fd = *(int *)uffd;
+	struct uffd_msg msg;
+
+	if (read(fd, &msg, sizeof(msg)) != sizeof(msg))
+		return NULL;
+	c.range.start = msg.arg.pagefault.address & -PAGE;
+	return ioctl(fd, UFFDIO_CONTINUE, &c) ? NULL : uffd;
+}
+
+/* Who wants to be told of accesses to the file is told of this one. */
+TEST_F(section, header_that_others_want_to_know_of)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API, .features = UFFD_FEATURE_MINOR_SHMEM,
+	};
+	struct uffdio_register reg = {
+		.range.len = PAGE, .mode = UFFDIO_REGISTER_MODE_MINOR,
+	};
+	int uffd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	int fd = memfd_create("table", 0);
+	void *asked, *h;
+	pthread_t thread;
+
+	ASSERT_EQ(self->stub.table_size, write(fd, self->stub.table,
+					       self->stub.table_size));
+	h = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, h);
+	reg.range.start = addr_of(h);
+	ASSERT_EQ(0, ioctl(uffd, UFFDIO_API, &api));
+	ASSERT_EQ(0, ioctl(uffd, UFFDIO_REGISTER, &reg));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, map_in, &uffd));
+	EXPECT_EQ(0, register_with(&self->stub, h, self->stub.table_size));
+	ASSERT_EQ(0, pthread_join(thread, &asked));
+	EXPECT_EQ(&uffd, asked);
+	munmap(h, PAGE);
+	close(fd);
+	close(uffd);
 }
 
 /* Only the header is read: the rest is checked as it is used. */
