@@ -72,8 +72,23 @@ static int add_section(int fd, bool first)
 	       -1 : 0;
 }
 
-/* Copies of this program: with a version of SFrame, or with two sections. */
-enum { WRONG_SECTION_FIRST = 100, WRONG_SECTION_LAST };
+/* Adds a segment of code without a byte; 0 or -1. */
+static int add_empty_text(int fd)
+{
+	Elf64_Phdr phdr;
+	off_t at;
+
+	if (find_header(fd, PT_GNU_STACK, &phdr, &at))
+		return -1;
+	phdr = (Elf64_Phdr) {
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_align = PAGE,
+	};
+
+	return pwrite(fd, &phdr, sizeof(phdr), at) - sizeof(phdr) ? -1 : 0;
+}
+
+/* Copies of this program: with a version of SFrame, or with something else. */
+enum { WRONG_SECTION_FIRST = 100, WRONG_SECTION_LAST, EMPTY_TEXT };
 
 static int copy_self(const char *name, int kind)
 {
@@ -87,6 +102,8 @@ static int copy_self(const char *name, int kind)
 		return -1;
 	if (kind < WRONG_SECTION_FIRST)
 		ret = set_version(out, kind);
+	else if (kind == EMPTY_TEXT)
+		ret = add_empty_text(out);
 	else
 		ret = add_section(out, kind == WRONG_SECTION_FIRST);
 	close(in);
@@ -143,6 +160,12 @@ TEST(two_sections)
 	EXPECT_EQ(FOUND, run_copy(WRONG_SECTION_LAST, "--plain"));
 	EXPECT_EQ(NOT_FOUND, run_copy(WRONG_SECTION_FIRST, "--plain"));
 	EXPECT_EQ(FOUND, run_copy(WRONG_SECTION_FIRST, "--frames"));
+}
+
+TEST(text_without_a_byte)
+{
+	REQUIRE_CODECTL();
+	EXPECT_EQ(FOUND, run_copy(EMPTY_TEXT, "--plain"));
 }
 
 static struct sampler frames_sampler;

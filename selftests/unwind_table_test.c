@@ -3,6 +3,7 @@
  * Tables that are right, in every encoding there is: each walks a function
  * that no other table describes, as the topmost frame and below another.
  */
+#include <pthread.h>
 #include <signal.h>
 
 #include "table_fixture.h"
@@ -366,6 +367,60 @@ TEST_F(table, signal_flag)
 	/* on_signal, trampoline, syscall, this function, its callers */
 	EXPECT_EQ(4 + callers, self->stack.nr);
 	EXPECT_TRUE(same_tail(&self->stack, &truth, callers));
+}
+
+static void *run_stub(void *stub)
+{
+	stub_run(stub, NULL);
+	return NULL;
+}
+
+/* As far below the frame as an offset can be there is no address any more. */
+TEST_F(table, stack_in_the_lowest_2_gib)
+{
+	const size_t size = 64 * PAGE;
+	void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	ASSERT_NE(MAP_FAILED, stack);
+	ASSERT_GT(1UL << 31, addr_of(stack));
+	stub_table(&self->stub);
+	ASSERT_EQ(0, stub_register(&self->stub));
+	ASSERT_EQ(0, pthread_attr_init(&attr));
+	ASSERT_EQ(0, pthread_attr_setstack(&attr, stack, size));
+	truth_reset();
+	ASSERT_EQ(0, pthread_create(&thread, &attr, run_stub, &self->stub));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	EXPECT_LT(3, self->stack.nr);
+	EXPECT_EQ(self->stack.nr, common_prefix(&self->stack, &truth)) {
+		print_stack(&self->stack, &truth);
+	}
+	munmap(stack, size);
+}
+
+/* Where sigreturn() would be called there is no more than the first two bytes. */
+TEST_F(table, memory_that_ends_in_a_restorer)
+{
+	static const uint8_t mov[] = { 0x48, 0xc7 };
+	uint8_t *end = self->stub.table + PAGE;
+	uint64_t frame[2] = { 0, addr_of(end) - sizeof(mov) };
+
+	memcpy(end - sizeof(mov), mov, sizeof(mov));
+	stub_fp = addr_of(frame);
+	for (int i = 0; i < 2; i++) {
+		truth_reset();
+		sampler_drain(&self->sampler);
+		stub_run(&self->stub, NULL);
+		ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+		EXPECT_TRUE(stub_is_topmost(&self->stub, &self->stack));
+		ASSERT_EQ(2, self->stack.nr);
+		EXPECT_EQ(frame[1], self->stack.ip[1]);
+		ASSERT_EQ(0, mprotect(end, PAGE, PROT_NONE));
+	}
+	stub_fp = 0;
 }
 
 TEST_HARNESS_MAIN
