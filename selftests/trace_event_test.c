@@ -2,11 +2,14 @@
 /* code_register, code_unregister and code_replay in the trace. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 
 #include "jit_table.h"
 #include "trace_fixture.h"
@@ -503,6 +506,61 @@ TEST_F(drop, sharer_that_exits_last)
 	peer_say(p.to);
 	ASSERT_EQ(0, exit_status(sharer));
 	EXPECT_DROP(sharer, "exit");
+}
+
+/* Says when another process has come to the page, and waits. */
+static void make_wait_for(const struct trace_peer *p, uint8_t *page)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { addr_of(page), PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	struct uffd_msg msg;
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) ||
+	    ioctl(fd, UFFDIO_REGISTER, &reg))
+		_exit(1);
+	peer_say(p->from);
+	if (read(fd, &msg, sizeof(msg)) != sizeof(msg))
+		_exit(2);
+	peer_say(p->from);
+	pause();
+	_exit(3);
+}
+
+static int read_page_of(pid_t pid, uint8_t *page)
+{
+	char c;
+	struct iovec here = { &c, 1 }, there = { page, 1 };
+
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == 1 ? 0 : 1;
+}
+
+/* Whose address space it was is not known to who is the last to look into it. */
+TEST_F(drop, not_of_one_that_looks_into_it)
+{
+	uint8_t *page = map_pages(1, PROT_READ | PROT_WRITE);
+	struct trace_peer p;
+	pid_t reader;
+	int status;
+
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(0, madvise(page, PAGE, MADV_DONTNEED));
+	if (!peer_fork(&p))
+		make_wait_for(&p, page);
+	ASSERT_LT(0, p.pid);
+	ASSERT_TRUE(peer_hear(p.from));
+	reader = fork();
+	if (!reader)
+		_exit(read_page_of(p.pid, page));
+	ASSERT_LT(0, reader);
+	ASSERT_TRUE(peer_hear(p.from));
+	ASSERT_EQ(0, kill(p.pid, SIGKILL));
+	ASSERT_EQ(p.pid, waitpid(p.pid, &status, 0));
+	ASSERT_EQ(0, exit_status(reader));
+	EXPECT_DROP(reader, "exit");
 }
 
 TEST_HARNESS_MAIN

@@ -5,7 +5,9 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 
+#include "fuse_file.h"
 #include "jit_table.h"
 #include "trace_fixture.h"
 #include "trace_proc.h"
@@ -353,6 +355,46 @@ TEST_F(trace, replay_explains_files)
 	ASSERT_EQ(0, replay("1"));
 	READ_LOG();
 	EXPECT_EQ(0, trace_count(&self->log, "file_map: "));
+}
+
+/* Registers what cannot be read, and tells of it when it is told to. */
+static void replay_for_ever(const struct trace_peer *p, const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	uint8_t *text = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+			     fd, 0);
+
+	if (text == MAP_FAILED ||
+	    register_elf_text(addr_of(text), addr_of(text) + PAGE))
+		_exit(1);
+	peer_say(p->from);
+	peer_hear(p->to);
+	replay("1");
+	_exit(2);
+}
+
+/* Whose own file never answers is not waited for any longer than it lives. */
+TEST_F(trace, replay_that_is_killed)
+{
+	static const uint8_t contents[PAGE];
+	struct fuse_file fuse;
+	struct trace_peer p;
+	int status;
+
+	ASSERT_EQ(0, fuse_file_serve(&fuse, contents, PAGE, 0));
+	if (!peer_fork(&p))
+		replay_for_ever(&p, fuse.path);
+	ASSERT_LT(0, p.pid);
+	ASSERT_TRUE(peer_hear(p.from));
+	ASSERT_EQ(0, tracefs_enable(&self->t, "codectl/code_register"));
+	peer_say(p.to);
+	usleep(500000);
+	EXPECT_EQ(0, waitpid(p.pid, &status, WNOHANG));
+	ASSERT_EQ(0, kill(p.pid, SIGKILL));
+	ASSERT_EQ(p.pid, waitpid(p.pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	fuse_file_stop(&fuse);
+	EXPECT_EQ(0, replay("1"));
 }
 
 TEST_F(trace, replay_of_nonsense)
