@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "mapping.h"
 #include "perf_map.h"
 #include "proc_line.h"
 #include "samples.h"
@@ -99,6 +100,45 @@ static bool is_named(const struct perf_map *map, uint64_t address,
 	const struct perf_name *found = perf_map_find(map, address);
 
 	return name ? found && span_is(found->name, name) : !found;
+}
+
+static bool parse_mapping(struct mapping *mapping, const char *text)
+{
+	size_t len = strlen(text);
+	char *copy = exact_copy(text, len);
+	bool good = mapping_parse(mapping, copy, len);
+
+	free(copy);
+	return good;
+}
+
+static void lines_of_mappings(void)
+{
+	static const char file[] =
+		"7f1200400000-7f1200600000 r-xp 0001F000 fd:01 1234    /usr/a b (deleted)\n";
+	static const char * const good[] = {
+		"1000-2000 rw-p 00000000 00:00 0\n",
+		"1000-2000 rw-p 00000000 00:00 0 ",
+		"1000-ffffffffff601000 --xp 00000000 00:00 0   [vsyscall]\n",
+		"1000-2000 rw-p 0",
+	};
+	static const char * const bad[] = {
+		"", "\n", "1000", "1000-", "-2000 r--p 0 00:00 0", "1000-2000",
+		"1000-2000 r--p", "1000-2000 r--p ", "1000-2000 r--p 1g 00:00 0",
+		"1000-20x0 r--p 0 00:00 0", "1G00-2000 r--p 0 00:00 0",
+		"2000-1000 r--p 0 00:00 0", "1000-1000 r--p 0 00:00 0",
+		"1000-10000000000000000 r--p 0 00:00 0",
+	};
+	struct mapping mapping;
+
+	CHECK(mapping_parse(&mapping, file, strlen(file)));
+	CHECK(mapping.start == 0x7f1200400000 && mapping.end == 0x7f1200600000);
+	CHECK(mapping.offset == 0x1f000);
+	CHECK(span_is(mapping.path, "/usr/a b (deleted)"));
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		CHECK(parse_mapping(&mapping, good[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		CHECK(!parse_mapping(&mapping, bad[i]));
 }
 
 static void names_of_a_perf_map(void)
@@ -360,6 +400,7 @@ int main(int argc, char **argv)
 	RUN(lines_of_the_kernel);
 	RUN(lines_that_are_none);
 	RUN(lines_cut_and_mutated);
+	RUN(lines_of_mappings);
 	RUN(names_of_a_perf_map);
 	RUN(long_names_of_a_perf_map);
 	RUN(perf_maps_mutated);
