@@ -190,9 +190,10 @@ void join_cookie(struct join *join, int cpu_nr, int32_t tid,
 
 /* ----------------------------------------------------------------- stacks */
 
+/* Of one that has a stack. */
 static bool is_whole(const struct joint *entry)
 {
-	return entry->stack && entry->got == entry->stack->nr;
+	return entry->got == entry->stack->nr;
 }
 
 static void add_frames(struct joint *entry, const struct stack_record *record)

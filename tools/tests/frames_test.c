@@ -6,13 +6,16 @@
 #include <dlfcn.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "stacks.h"
+#include "symbol.h"
 #include "tool.h"
 
 enum { VERIFIED = 1, OTHER_PATH, CLAIMED, COMPILED };
@@ -233,6 +236,7 @@ static void files_of_no_use(void)
 	CHECK(has_no_name(self));
 	build_id_len = 0;
 	CHECK(has_no_name(self));
+	CHECK(!symbol_file_open(self, build_id, 0));
 	build_id_len = BUILD_ID_MAX;
 	free(text);
 	free(pipe);
@@ -246,6 +250,7 @@ static void odd_paths(void)
 		{ "a\\040b\\012\\134", "a b\n\\" },
 		{ "\\9\\08\\018\\01", "\\9\\08\\018\\01" },
 		{ "\\377\\400", "\377\\400" },
+		{ "\\.\\0.\\00.", "\\.\\0.\\00." },
 	};
 	uint64_t at = file_offset(target);
 
@@ -405,6 +410,86 @@ static void stacks_by_count(void)
 	stacks_free(stacks);
 }
 
+static void no_stacks(void)
+{
+	struct stacks *stacks = stacks_new();
+
+	CHECK(is(as_text(stacks, true), ""));
+	CHECK(is(as_text(stacks, false), ""));
+	stacks_free(stacks);
+}
+
+/* In whatever order they come, each is counted with those like it. */
+static void many_stacks(void)
+{
+	struct stacks *stacks = stacks_new();
+	char *all, *line;
+
+	for (int round = 0; round < 3; round++)
+		for (uint32_t i = 0; i < 216; i++) {
+			uint32_t n = round == 1 ? 215 - i : i * 77 % 216;
+
+			add_stack(stacks, n / 36, GONE + n % 3, n / 12 % 3,
+				  n / 3 % 4);
+		}
+	all = as_text(stacks, true);
+	line = strtok(all, "\n");
+	for (int i = 0; i < 72; i++, line = strtok(NULL, "\n"))
+		CHECK(line && !strcmp(strrchr(line, ' '), " 9"));
+	CHECK(!line);
+	free(all);
+	stacks_free(stacks);
+}
+
+static pid_t start_process(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+/* The same frames, which may mean different things in different processes. */
+static void stacks_of_processes(void)
+{
+	char *map = format("/tmp/perf-%d.map", getpid());
+	pid_t tids[] = { start_process(), getpid(), start_process() };
+	struct stacks *stacks = stacks_new();
+
+	write_text(map, "1000 100 mine\n");
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(tids); i++)
+		add_stack(stacks, 1, tids[i % ARRAY_SIZE(tids)], STOP_COMPLETE, 1);
+	CHECK(is(as_text(stacks, true),
+		 "event1;[unknown] 4\nevent1;mine 2\n"));
+	stacks_free(stacks);
+	unlink(map);
+	free(map);
+	for (size_t i = 0; i < ARRAY_SIZE(tids); i += 2) {
+		kill(tids[i], SIGKILL);
+		waitpid(tids[i], NULL, 0);
+	}
+}
+
+static void stacks_that_differ_in_a_frame(void)
+{
+	struct stacks *stacks = stacks_new();
+	struct join_stack *stack;
+
+	stack = calloc(1, sizeof(*stack) + sizeof(stack->frames[0]));
+	*stack = (struct join_stack){ .nr = 1, .tid = GONE };
+	for (int i = 0; i < 4; i++) {
+		stack->frames[0] = (struct frame){ i % 2 ? 0x1000 : 0x2000, 0 };
+		stacks_add(stacks, 1, stack);
+	}
+	free(stack);
+	CHECK(is(as_text(stacks, false),
+		 "2 event1\n\t0x2000\n\n2 event1\n\t0x1000\n\n"));
+	stacks_free(stacks);
+}
+
 static void ids_of_stacks(void)
 {
 	struct frames *frames = frames_new();
@@ -469,6 +554,10 @@ int main(void)
 	RUN(restorers);
 	RUN(names_of_compiled_code);
 	RUN(stacks_by_count);
+	RUN(no_stacks);
+	RUN(many_stacks);
+	RUN(stacks_of_processes);
+	RUN(stacks_that_differ_in_a_frame);
 	RUN(ids_of_stacks);
 	RUN(processes_of_threads);
 	remove_dir();

@@ -120,6 +120,38 @@ static void entries_of_one_task_and_of_others(void)
 	join_free(join);
 }
 
+/* Neither types nor cookies have to grow. */
+static void types_and_cookies_that_come_down(void)
+{
+	struct join *join = start();
+
+	join_event(join, 0, 7, SWITCH);
+	join_event(join, 0, 7, FUTEX);
+	cookie(join, 0, 7, 3, FUTEX);
+	cookie(join, 0, 7, 2, SWITCH);
+	cookie(join, 0, 7, 1, FUTEX);
+	stack(join, 7, 1, 0x10);
+	stack(join, 7, 2, 0x20);
+	stack(join, 7, 3, 0x30);
+	end(join, "100:7:10/2 101:7:20/2 100:7:30/2 ");
+	join_free(join);
+}
+
+/* Not while more of it may be on its way from other CPUs. */
+static void a_pass_without_more(void)
+{
+	struct join *join = start();
+
+	event(join, 0, 7, 1, FUTEX);
+	stack(join, 7, 1, 0x10);
+	join_pass(join);
+	CHECK(!*got);
+	join_pass(join);
+	CHECK(!strcmp(got, "100:7:10/2 "));
+	end(join, "100:7:10/2 ");
+	join_free(join);
+}
+
 static void cookies_of_no_event(void)
 {
 	struct join *join = start();
@@ -229,6 +261,8 @@ int main(void)
 	RUN(an_interrupt_between_event_and_cookie);
 	RUN(records_of_other_cpus_in_any_order);
 	RUN(entries_of_one_task_and_of_others);
+	RUN(types_and_cookies_that_come_down);
+	RUN(a_pass_without_more);
 	RUN(cookies_of_no_event);
 	RUN(lost_records_part_event_and_cookie);
 	RUN(lost_stacks_leave_events_pending);

@@ -171,6 +171,27 @@ static void names_of_a_perf_map(void)
 }
 
 /* A name is kept to its limit, whatever comes behind it. */
+static void many_names_of_a_perf_map(void)
+{
+	static char text[300 * 32];
+	struct perf_map map;
+	size_t len = 0;
+
+	for (unsigned int i = 0; i < 300; i++)
+		len += sprintf(text + len, "%x000 1000 name%u\n",
+			       1 + i * 77 % 300, i * 77 % 300);
+	CHECK(perf_map_parse(&map, text, len) && map.nr == 300);
+	for (unsigned int i = 0; i < 300; i++) {
+		const struct perf_name *found;
+		char name[32];
+
+		sprintf(name, "name%u", i);
+		found = perf_map_find(&map, (i + 1) * 0x1000 + 0xfff);
+		CHECK(found && span_is(found->name, name));
+	}
+	perf_map_free(&map);
+}
+
 static void long_names_of_a_perf_map(void)
 {
 	size_t len = PERF_MAP_MAX_NAME + 200;
@@ -403,6 +424,7 @@ int main(int argc, char **argv)
 	RUN(lines_of_mappings);
 	RUN(names_of_a_perf_map);
 	RUN(long_names_of_a_perf_map);
+	RUN(many_names_of_a_perf_map);
 	RUN(perf_maps_mutated);
 	RUN(layouts_of_the_formats);
 	RUN(layouts_of_another_kernel);
