@@ -13,6 +13,19 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 obj=$build/obj/suites
 targets="rseq mm clone3 perf_events user_events proc"
 
+# Of all of their libraries, not of the first that is missed.
+check_libraries()
+{
+	local header missing=''
+
+	for header in sys/capability.h numa.h liburing.h; do
+		echo | $cc -E -include "$header" - > /dev/null 2>&1 || missing+=" $header"
+	done
+	[ -z "$missing" ] && return
+	echo "build-suites.sh: missing:$missing: install libcap-dev, libnuma-dev and liburing-dev"
+	exit 1
+}
+
 # Without optimisation where a test does not ask for it, as some have to be. One
 # that cannot be built is missing in the list of those installed.
 build_kselftests()
@@ -27,19 +40,13 @@ build_kselftests()
 
 make_image()
 {
-	local side
-
+	mkdir -p "$obj/images"
 	"$top/selftests/qemu/mkroot.sh" --sysroot "$build/sysroot" \
 		--init "$top/selftests/qemu/init" --program /usr/bin/bash \
 		--program /usr/bin/timeout \
 		--tree "$obj/kselftest/guest:usr/lib/codectl/kselftest" \
-		--output "$obj/root.squashfs"
-	for side in before after; do
-		mkdir -p "$obj/images-$side"
-		ln -sf "$obj/root.squashfs" "$build/guest/tsc-khz" "$obj/images-$side/"
-	done
-	ln -sf "$build/guest/bzImage-stock" "$obj/images-before/bzImage-fast"
-	ln -sf "$build/guest/bzImage-fast" "$obj/images-after/bzImage-fast"
+		--output "$obj/images/root.squashfs"
+	ln -sf "$build/guest"/{tsc-khz,bzImage-stock,bzImage-fast} "$obj/images/"
 }
 
 # For the objects of its tests, which would be in the way of the build.
@@ -49,6 +56,7 @@ copy_glibc()
 	cp -a "$build/obj/glibc" "$obj/glibc-after"
 }
 
+check_libraries
 build_kselftests
 make_image
 copy_glibc

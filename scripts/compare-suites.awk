@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: MIT
 #
-# usage: awk -v suite=NAME -v table=FILE -f compare-suites.awk \
-#	BEFORE BEFORE-AGAIN AFTER AFTER-AGAIN
+# usage: awk -v suite=NAME -v table=FILE -f compare-suites.awk RUN...
+#        awk -v suite=NAME -v list=doubtful|unsettled -f compare-suites.awk RUN...
 #
 # Compares, by name, what suite-results.awk made of a suite's runs before and
-# after our patches; the second runs are of those tests that did not pass. Adds
-# a row to the table, names what fails, and fails if something fails only after.
-# A test with another result the second time is unstable.
+# after our patches. RUN is a file *.before.N or *.after.N; all but the first two
+# are of those tests that had to be repeated. Adds a row to the table, names what
+# fails, and fails if a test has a worse result after than it ever has before, or
+# if a run did not come to its end.
+#
+# Or lists the tests that have to be repeated: those that fail or differ, or those
+# that do not always say the same or are worse after.
+
+BEGIN {
+	rank["fail"] = 2
+	rank["skip"] = rank["none"] = 1
+	rank["pass"] = 0
+	split("pass fail skip none", words)
+}
 
 # What is repeated: one of the kernel's tests is a program with parts.
 function unit(name)
@@ -14,80 +25,132 @@ function unit(name)
 	return suite ~ /^kselftest/ ? substr(name, 1, index(name "/", "/") - 1) : name
 }
 
-function said(run, name)
+# Looks at the side's runs of the test: leaves the worst result, how often there
+# was each, and whether they were all the same.
+function judge(side, name,	run, said, times, i)
 {
-	return (run, name) in results ? results[run, name] : "none"
+	worst[side] = all[side] = ""
+	same[side] = 1
+	for (run = 1; run <= runs; run++) {
+		if (!((run, unit(name)) in ran))
+			continue
+		said = (side, run, name) in results ? results[side, run, name] : "none"
+		times[said]++
+		if (worst[side] == "")
+			worst[side] = said
+		same[side] = same[side] && said == worst[side]
+		if (rank[said] > rank[worst[side]])
+			worst[side] = said
+	}
+	for (i = 1; i in words; i++)
+		if (times[words[i]])
+			all[side] = all[side] " " times[words[i]] " " words[i]
 }
 
-function is_unstable(name)
+function is_new()
 {
-	return repeated[unit(name)] && \
-		(said(1, name) != said(2, name) || said(3, name) != said(4, name))
+	return rank[worst["after"]] > rank[worst["before"]]
 }
 
-function is_new(before, after)
+function is_unstable()
 {
-	return before == "pass" && after != "pass" || before != "fail" && after == "fail"
+	return !same["before"] || !same["after"]
 }
 
-function list(title, names)
+function is_doubtful()
+{
+	return worst["before"] != worst["after"] || worst["after"] == "fail"
+}
+
+function print_names(title, names)
 {
 	if (names != "")
 		printf "# %s: %s\n", title, substr(names, 3)
 }
 
-function classify(name,	before, after)
+function both(name)
 {
-	before = said(1, name)
-	after = said(3, name)
-	if (is_unstable(name)) {
-		unstable = unstable ", " name
-		nr_unstable++
-	} else if (is_new(before, after)) {
-		new = new ", " name " (" before ", " after ")"
+	return ", " name " (" substr(all["before"], 2) "; " substr(all["after"], 2) ")"
+}
+
+function classify(name)
+{
+	if (is_new()) {
+		new = new both(name)
 		nr_new++
-	} else if (after == "fail") {
+	} else if (is_unstable()) {
+		unstable = unstable both(name)
+		nr_unstable++
+	} else if (worst["after"] == "fail") {
 		alike = alike ", " name
 		nr_alike++
-	} else if (before == "fail") {
+	} else if (worst["before"] == "fail") {
 		mended = mended ", " name
 	}
 }
 
-function row(run)
+function row(side)
 {
-	return sprintf("%d / %d / %d", count[run, "pass"], count[run, "fail"], count[run, "skip"])
+	return sprintf("%d / %d / %d", count[side, "pass"], count[side, "fail"], \
+		count[side, "skip"])
 }
 
-FILENAME != file {
-	file = FILENAME
-	for (run = 1; ARGV[run] != file; run++)
-		;
+FNR == 1 {
+	nr_parts = split(FILENAME, part, ".")
+	side = part[nr_parts - 1]
+	run = part[nr_parts] + 0
+	if (run > runs)
+		runs = run
+}
+
+$2 == "the-run" {
+	if ($1 != "pass")
+		died = died ", " side " " run
+	next
 }
 
 {
 	status = $1
 	sub(/^[a-z]+ /, "")
-	results[run, $0] = status
-	count[run, status]++
+	results[side, run, $0] = status
 	if (!($0 in known)) {
 		known[$0]
 		order[++nr_names] = $0
 	}
-	if (run == 2 || run == 4)
-		repeated[unit($0)] = 1
+	ran[run, unit($0)]
+}
+
+$0 == "the-kernel-log" { next }
+
+run == 1 { count[side, status]++ }
+
+function wanted(name)
+{
+	return name != "the-kernel-log" && \
+		(list == "doubtful" ? is_doubtful() : is_unstable() || is_new())
 }
 
 END {
-	for (i = 1; i <= nr_names; i++)
-		classify(order[i])
-	list("newly failing (before, after)", new)
-	list("unstable", unstable)
-	list("fails before and after", alike)
-	list("fails only before", mended)
-	printf "| %s | %s | %s | %d | %d | %d |\n", suite, row(1), row(3), nr_alike, \
-		nr_unstable, nr_new >> table
-	if (!count[1, "pass"] || !count[3, "pass"])
+	for (i = 1; i <= nr_names; i++) {
+		# Also those that said nothing the first time.
+		ran[1, unit(order[i])]
+		judge("before", order[i])
+		judge("after", order[i])
+		if (list == "")
+			classify(order[i])
+		else if (wanted(order[i]) && !listed[unit(order[i])]++)
+			print unit(order[i])
+	}
+	if (list != "")
+		exit
+	print_names("newly failing (before; after)", new)
+	print_names("unstable (before; after)", unstable)
+	print_names("fails before and after", alike)
+	print_names("fails only before", mended)
+	print_names("did not come to an end", died)
+	printf "| %s | %s | %s | %d | %d | %d |\n", suite, row("before"), row("after"), \
+		nr_alike, nr_unstable, nr_new >> table
+	if (!count["before", "pass"] || !count["after", "pass"])
 		print "# nothing passed"
-	exit nr_new > 0 || !count[1, "pass"] || !count[3, "pass"]
+	exit nr_new > 0 || died != "" || !count["before", "pass"] || !count["after", "pass"]
 }
