@@ -11,7 +11,7 @@
 # sides, and what is still not alike until it has been repeated REPEATS times
 # (default 5).
 #
-# TEST_SECONDS is how long a test in the guest may take (default 300).
+# TEST_SECONDS is how long a test in the guest may take (default 900).
 
 set -u
 shopt -s extglob
@@ -22,7 +22,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 obj=$build/obj/suites
 work=$build/results/suites
 table=$build/results/suites.md
-each=${TEST_SECONDS:-300}
+each=${TEST_SECONDS:-900}
 repeats=${REPEATS:-5}
 suites=("$@")
 [ $# -gt 0 ] || suites=(kselftest-{clone3,proc,rseq,perf_events,user_events,mm}

@@ -12,6 +12,12 @@
 kind=$1 seconds=$2 source=$3
 shift 3
 
+# The test of rseq with parameters repeats each of 2048 combinations 1000 times,
+# which would take hours; the benchmarks do something 5000 times in 200 threads.
+export KSELFTEST_RUN_PARAM_TEST_SH_ARGS="-r 10"
+export KSELFTEST_PARAM_TEST_BENCHMARK_ARGS="-r 500"
+export KSELFTEST_PARAM_TEST_MM_CID_BENCHMARK_ARGS="-r 500"
+
 run_kselftest()
 {
 	cd /usr/lib/codectl/kselftest || exit 1
