@@ -10,7 +10,8 @@
 # kmemleak on the other), 1,000,000 random calls, the decoder against its oracles
 # in every file, what is fuzzed on the host, each for FUZZ_SECONDS (default 600),
 # others' suites on kernel and C library with and without our patches, each step
-# of the series, what of the sources the tests reach, and the checkers of style.
+# of the series, what of the sources the tests reach, the checkers of style, and
+# "make distcheck".
 #
 # What runs that failed have printed stays in results/failed, with the console.
 
@@ -85,5 +86,6 @@ step "others' suites, before and after" target suites
 step "each step of the exported series" export_steps
 step "what the tests reach" target coverage
 step "the checkers of style" target lint
+step "a tarball that builds and installs" target distcheck
 echo "$failed runs failed"
 [ $failed -eq 0 ]
