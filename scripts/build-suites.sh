@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: build-suites.sh BUILDDIR CC
+# usage: build-suites.sh BUILDDIR TOOLS JOBS
 #
 # Makes in BUILDDIR/obj/suites what others' suites take: the selftests of the
-# unpatched kernel's source and a guest with them, and a copy of the C library.
+# unpatched kernel's source and a guest with them, and the C library once more.
 
 set -eu
 
-build=$1 cc=$2
+build=$1 tools=$2 jobs=$3
+cc=$tools/codectl-gcc
 top=$(cd "$(dirname "$0")/.." && pwd)
 obj=$build/obj/suites
 targets="rseq mm clone3 perf_events user_events proc"
@@ -49,14 +50,14 @@ make_image()
 	ln -sf "$build/guest"/{tsc-khz,bzImage-stock,bzImage-fast} "$obj/images/"
 }
 
-# For the objects of its tests, which would be in the way of the build.
-copy_glibc()
+# The objects of its tests would be in the way of the build, and what they share
+# knows the directory that it was built in.
+build_glibc()
 {
-	rm -rf "$obj/glibc-after"
-	cp -a "$build/obj/glibc" "$obj/glibc-after"
+	"$top/scripts/build-glibc.sh" "$build/glibc" "$obj/glibc-after" "$tools" "$jobs"
 }
 
 check_libraries
 build_kselftests
 make_image
-copy_glibc
+build_glibc
