@@ -11,8 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
 jit=${JIT_DEMO:-$here/../jit-demo}
-rounds=200 seconds=0.5
-[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=50 seconds=3
+rounds=200 seconds=0.5 lasting=200
+[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=50 seconds=3 lasting=1000
 
 # folded COUNT EVENT FUNCTIONS - lines of folded stacks that end in the functions
 folded()
@@ -185,8 +185,9 @@ test_record_pid()
 	check "its threads have their stacks" folded some syscalls:sys_enter_getppid \
 		'worker;turn;tell;syscall'
 	check "it goes on" kill -0 $load
-	# Not a child of this shell, which would keep it as a zombie.
-	soon=$(sh -c "$here/contend 2 200 10000 > /dev/null & echo \$!")
+	# Not a child of this shell, which would keep it as a zombie; it is there for
+	# longer than it takes to begin.
+	soon=$(sh -c "$here/contend 2 $lasting 10000 > /dev/null & echo \$!")
 	check "it ends with the process" timeout -s KILL 60 \
 		sh -c "codectl record -p $soon > $out/stdout 2> $out/stderr"
 	check "record of all, for a time" codectl_is 0 record --event sys_enter_getppid \
