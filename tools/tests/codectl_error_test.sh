@@ -195,12 +195,7 @@ test_output()
 # While somebody uses it, an instance cannot be removed.
 hold_instance()
 {
-	codectl record --event sys_enter_getppid -p "$load" > "$out/stdout" \
-		2> "$out/stderr" &
-	recorder=$!
-	while ! is_recording && kill -0 "$recorder"; do
-		usleep 10000
-	done
+	start_recorder --event sys_enter_getppid -p "$load"
 	sleep "$1" 9< "$tracing/instances/codectl-$recorder/trace" &
 	usleep 200000
 	kill -INT "$recorder"
@@ -210,12 +205,7 @@ hold_instance()
 # The recorder's instance goes while it records.
 lose_instance()
 {
-	codectl record --event sys_enter_getppid -p "$load" > "$out/stdout" \
-		2> "$out/stderr" &
-	recorder=$!
-	while ! is_recording && kill -0 "$recorder"; do
-		usleep 10000
-	done
+	start_recorder --event sys_enter_getppid -p "$load"
 	until rmdir "$tracing/instances/codectl-$recorder" 2> /dev/null; do
 		kill -0 "$recorder" || return 1
 	done

@@ -217,12 +217,7 @@ test_record_unexplained()
 {
 	cp "$here/contend" "$out/new"
 	start_load "$here/contend" 2 1000000000
-	codectl record --buffer 4 --futex --event sys_enter_getppid --duration 4 \
-		> "$out/stdout" 2> "$out/stderr" &
-	recorder=$!
-	until is_recording; do
-		usleep 10000
-	done
+	start_recorder --buffer 4 --futex --event sys_enter_getppid --duration 4
 	"$out/new" 2 1000000000 > /dev/null &
 	new=$!
 	wait $recorder
@@ -251,12 +246,7 @@ test_record_jit()
 # interrupted_by SIGNAL - while it records
 interrupted_by()
 {
-	codectl record --event sys_enter_getppid -p $load > "$out/stdout" \
-		2> "$out/stderr" &
-	recorder=$!
-	while ! is_recording && kill -0 "$recorder"; do
-		usleep 10000
-	done
+	start_recorder --event sys_enter_getppid -p $load
 	kill "-$1" $recorder
 	wait $recorder 2> /dev/null
 	recorded=$?

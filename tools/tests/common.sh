@@ -118,6 +118,16 @@ is_recording()
 		2> /dev/null
 }
 
+# start_recorder OPTION... - until it records, or has failed
+start_recorder()
+{
+	codectl record "$@" > "$out/stdout" 2> "$out/stderr" &
+	recorder=$!
+	while ! is_recording && kill -0 "$recorder"; do
+		usleep 10000
+	done
+}
+
 said()
 {
 	grep -q "$1" "$out/stderr"
