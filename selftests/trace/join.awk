@@ -15,6 +15,7 @@
 #	joined N	of them, to stacks that are there whole
 #	missed N	others that come before a stack of their task, but not while execve
 #			loads its program: these have no cookie and come before the first
+#			in that program or its loader
 #	deepest N	frames of the longest joined stack
 #	split N		stacks in several records
 #	stop N COUNT	joined stacks, by what they stop for
@@ -61,8 +62,6 @@ function on_stack(	cookie, n, i, frames, first, id, list)
 	have[cookie] += int(n / 2)
 	stop[cookie] = value("stop") + 0
 	parts[cookie]++
-	if (!(tid in first_stack))
-		first_stack[tid] = NR
 	last_stack[tid] = NR
 	bytes += record(8 + 8 + 16 + 8 * n)
 	if (!first)
@@ -76,6 +75,8 @@ function on_stack(	cookie, n, i, frames, first, id, list)
 			continue
 		}
 		ids[cookie] = ids[cookie] " " id
+		if (!(tid in first_stack) && path[id] ~ "/(" comm "|ld-linux[^/]*)$")
+			first_stack[tid] = NR
 		inline += 8 + 20 + 4 + length(path[id]) + 1
 	}
 }
