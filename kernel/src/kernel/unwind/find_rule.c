@@ -221,7 +221,7 @@ static void codectl_keep_rule(struct rule_cache *cache,
 		cache->has_uniform = true;
 	}
 
-	slot->key = rule_cache_key(state);
+	slot->key = rule_cache_key(state->ip, state->exact);
 	slot->gen = cache->gen;
 	slot->row = found->place.row;
 	slot->counter = found->counter;
@@ -233,8 +233,9 @@ static void codectl_keep_rule(struct rule_cache *cache,
 
 /**
  * unwind_user_find_rule() - find the rule for a frame, and keep it
- * @state: the frame, of a walk with a cache that does not have it; the rule is
- *	stored in @state->rules->found
+ * @state: the frame, of a walk with a cache that does not have it, of which only
+ *	@state->ip and @state->exact count; the rule is stored in
+ *	@state->rules->found
  * @slot: where to keep it
  *
  * Context: may fault, unless page faults are disabled.

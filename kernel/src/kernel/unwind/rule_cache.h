@@ -72,6 +72,8 @@ struct rule_range {
  * @last: the registration that was looked up last; used where its
  *	@last.registry_gen is @gen
  * @found: what was found in its tables just now
+ * @step: the rule for the frame that the walk is at, or NULL
+ * @err: without one, why: what unwind_user_find_rule() returned
  * @uniform: a rule for a whole range
  * @has_uniform: whether there was one yet
  * @slots: the frames
@@ -88,17 +90,26 @@ struct rule_cache {
 	unsigned int		turn;
 	struct codectl_lookup	last;
 	struct found_rule	found;
+	const struct unwind_step *step;
+	int			err;
 	struct rule_range	uniform;
 	bool			has_uniform;
 	struct rule_slot	slots[];
 };
 
 struct rule_cache *rule_cache_get(void);
-/* An address, and whether the frame is there or only returns to it. */
-static __always_inline unsigned long
-rule_cache_key(const struct unwind_user_state *state)
+
+/**
+ * rule_cache_key() - what a frame is found by
+ * @ip: its address
+ * @exact: whether the frame is there, or only returns to it
+ *
+ * Return: the key.
+ */
+static __always_inline unsigned long rule_cache_key(unsigned long ip,
+						    bool exact)
 {
-	return state->ip << 1 | state->exact;
+	return ip << 1 | exact;
 }
 
 static inline struct rule_slot *rule_cache_set(struct rule_cache *cache,
@@ -113,19 +124,18 @@ static inline struct rule_slot *rule_cache_set(struct rule_cache *cache,
 /**
  * rule_cache_uniform() - find a rule that holds for a whole range
  * @cache: the cache
- * @state: the frame
+ * @ip: address of the frame
  *
  * Return: the rule, or NULL.
  */
 static __always_inline const struct unwind_step *
-rule_cache_uniform(const struct rule_cache *cache,
-		   const struct unwind_user_state *state)
+rule_cache_uniform(const struct rule_cache *cache, unsigned long ip)
 {
 	const struct rule_range *uniform = &cache->uniform;
 
 	/* Without its ends: there the one address is in it, the other is not. */
 	if (cache->has_uniform &&
-	    state->ip - uniform->start - 1 < uniform->size - 1 &&
+	    ip - uniform->start - 1 < uniform->size - 1 &&
 	    uniform->gen == cache->gen)
 		return &uniform->step;
 
@@ -135,14 +145,13 @@ rule_cache_uniform(const struct rule_cache *cache,
 /**
  * rule_cache_find() - find what was found before
  * @cache: the cache
- * @state: the frame
+ * @key: the frame
  *
  * Return: the slot; if it is not that of the frame, where to put it.
  */
 static __always_inline struct rule_slot *
-rule_cache_find(struct rule_cache *cache, const struct unwind_user_state *state)
+rule_cache_find(struct rule_cache *cache, unsigned long key)
 {
-	unsigned long key = rule_cache_key(state);
 	struct rule_slot *set = rule_cache_set(cache, key);
 	unsigned int way;
 
@@ -156,11 +165,11 @@ rule_cache_find(struct rule_cache *cache, const struct unwind_user_state *state)
 }
 
 /* Is it that of the frame? */
-static __always_inline bool
-rule_slot_has(const struct rule_slot *slot, const struct rule_cache *cache,
-	      const struct unwind_user_state *state)
+static __always_inline bool rule_slot_has(const struct rule_slot *slot,
+					  const struct rule_cache *cache,
+					  unsigned long key)
 {
-	return slot->key == rule_cache_key(state) && slot->gen == cache->gen;
+	return slot->key == key && slot->gen == cache->gen;
 }
 
 #endif /* _UNWIND_RULE_CACHE_H */

@@ -9,6 +9,7 @@
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
 
@@ -17,9 +18,25 @@
 #include "rule_cache.h"
 #include "table.h"
 
+/**
+ * struct table_frame - what simple rules change of a frame, for registers
+ * @ip: as in &struct unwind_user_state
+ * @sp: ditto
+ * @fp: ditto
+ * @exact: ditto
+ * @fp_lost: ditto
+ */
+struct table_frame {
+	unsigned long	ip;
+	unsigned long	sp;
+	unsigned long	fp;
+	bool		exact;
+	bool		fp_lost;
+};
+
 /* Stacks shrink towards the caller. */
-static __always_inline bool
-unwind_user_cfa_valid(const struct unwind_user_state *state, unsigned long cfa)
+static bool unwind_user_cfa_valid(const struct unwind_user_state *state,
+				  unsigned long cfa)
 {
 	if (cfa % sizeof(long))
 		return false;
@@ -31,22 +48,22 @@ unwind_user_cfa_valid(const struct unwind_user_state *state, unsigned long cfa)
 	       (cfa == state->sp && (state->topmost || state->sigframe));
 }
 
-static __always_inline int
-unwind_user_set_caller(struct unwind_user_state *state, unsigned long cfa,
-		       unsigned long ra, unsigned long fp, bool exact)
+/* Not 0 either. */
+static __always_inline bool unwind_user_ra_valid(unsigned long ra)
 {
-	/* Not 0 either. */
-	if (ra - 1 >= TASK_SIZE_MAX - 1)
-		return -EINVAL;
+	return ra - 1 < TASK_SIZE_MAX - 1;
+}
 
-	state->ip = ra;
-	state->sp = cfa;
-	state->fp = fp;
+static void unwind_user_set_frame(struct unwind_user_state *state,
+				  const struct table_frame *frame)
+{
+	state->ip = frame->ip;
+	state->sp = frame->sp;
+	state->fp = frame->fp;
+	state->fp_lost = frame->fp_lost;
 	state->sigframe = 0;
 	state->topmost = false;
-	state->exact = exact;
-
-	return 0;
+	state->exact = frame->exact;
 }
 
 static int unwind_user_loc(const struct unwind_user_state *state,
@@ -74,17 +91,20 @@ static int unwind_user_loc(const struct unwind_user_state *state,
 static int unwind_user_step_any(struct unwind_user_state *state,
 				const struct unwind_step *step)
 {
-	unsigned long cfa, ra, fp = state->fp;
-	bool fp_lost = state->fp_lost;
+	struct table_frame caller = {
+		.fp = state->fp,
+		.exact = step->flags & UNWIND_RULE_EXACT,
+		.fp_lost = state->fp_lost,
+	};
 	int ret;
 
-	ret = unwind_user_loc(state, &step->cfa, 0, &cfa);
+	ret = unwind_user_loc(state, &step->cfa, 0, &caller.sp);
 	if (ret)
 		return ret;
-	if (!unwind_user_cfa_valid(state, cfa))
+	if (!unwind_user_cfa_valid(state, caller.sp))
 		return -EINVAL;
 
-	ret = unwind_user_loc(state, &step->ra, cfa, &ra);
+	ret = unwind_user_loc(state, &step->ra, caller.sp, &caller.ip);
 	if (ret)
 		return ret;
 
@@ -92,33 +112,24 @@ static int unwind_user_step_any(struct unwind_user_state *state,
 	case UNWIND_LOC_SAME:
 		break;
 	case UNWIND_LOC_LOST:
-		fp_lost = true;
+		caller.fp_lost = true;
 		break;
 	default:
-		ret = unwind_user_loc(state, &step->fp, cfa, &fp);
+		ret = unwind_user_loc(state, &step->fp, caller.sp, &caller.fp);
 		if (ret)
 			return ret;
-		fp_lost = false;
+		caller.fp_lost = false;
 	}
+	if (!unwind_user_ra_valid(caller.ip))
+		return -EINVAL;
 
-	ret = unwind_user_set_caller(state, cfa, ra, fp,
-				     step->flags & UNWIND_RULE_EXACT);
-	if (!ret)
-		state->fp_lost = fp_lost;
-
-	return ret;
+	unwind_user_set_frame(state, &caller);
+	return 0;
 }
 
-static noinline int unwind_user_fail(struct unwind_user_state *state, int err)
-{
-	state->stop = err == -EFAULT ? UNWIND_USER_STOP_FAULT :
-				       UNWIND_USER_STOP_BAD_FRAME;
-
-	return err;
-}
-
-static noinline int unwind_user_step_slow(struct unwind_user_state *state,
-					  const struct unwind_step *step)
+/* To the caller, or nowhere and why. */
+static int unwind_user_step(struct unwind_user_state *state,
+			    const struct unwind_step *step)
 {
 	int ret;
 
@@ -130,57 +141,11 @@ static noinline int unwind_user_step_slow(struct unwind_user_state *state,
 	ret = step->flags & UNWIND_RULE_SIGNAL ?
 	      arch_unwind_user_sigframe(state) :
 	      unwind_user_step_any(state, step);
+	if (ret)
+		state->stop = ret == -EFAULT ? UNWIND_USER_STOP_FAULT :
+					       UNWIND_USER_STOP_BAD_FRAME;
 
-	return ret ? unwind_user_fail(state, ret) : 0;
-}
-
-/*
- * To the caller.  What a rule with %UNWIND_RULE_COMMON needs is read by one user
- * access window, from as far below the CFA as an offset goes to the word at it.
- */
-static __always_inline int unwind_user_step(struct unwind_user_state *state,
-					    const struct unwind_step *step)
-{
-	const unsigned long reach = -(long)S32_MIN;
-	unsigned long cfa = state->sp, ra, fp = state->fp;
-	bool fp_lost = state->fp_lost;
-
-	if (unlikely(!(step->flags & UNWIND_RULE_COMMON)))
-		return unwind_user_step_slow(state, step);
-
-	if (step->cfa.base != UNWIND_USER_REG_SP) {
-		if (unlikely(fp_lost))
-			return unwind_user_fail(state, -EINVAL);
-		cfa = fp;
-	}
-	cfa += step->cfa.off;
-	if (unlikely(!unwind_user_cfa_valid(state, cfa)))
-		return unwind_user_fail(state, -EINVAL);
-	if (unlikely(!user_read_access_begin((void __user *)(cfa - reach),
-					     reach + sizeof(ra))))
-		return unwind_user_step_slow(state, step);
-
-	unsafe_get_user(ra, (unsigned long __user *)(cfa + step->ra.off),
-			fault);
-	if (step->fp.kind == UNWIND_LOC_MEM) {
-		unsafe_get_user(fp,
-				(unsigned long __user *)(cfa + step->fp.off),
-				fault);
-		fp_lost = false;
-	} else if (step->fp.kind == UNWIND_LOC_LOST) {
-		fp_lost = true;
-	}
-	user_read_access_end();
-
-	if (unlikely(unwind_user_set_caller(state, cfa, ra, fp, false)))
-		return unwind_user_fail(state, -EINVAL);
-	state->fp_lost = fp_lost;
-
-	return 0;
-
-fault:
-	user_read_access_end();
-	return unwind_user_fail(state, -EFAULT);
+	return ret;
 }
 
 /* What a table that was searched in vain says of the walk. */
@@ -203,34 +168,15 @@ static enum unwind_user_stop codectl_rule_stop(int err)
 }
 
 /* What a search has led to, and if that is a rule, to the caller by it. */
-static __always_inline int unwind_user_use(struct unwind_user_state *state,
-					   const struct found_rule *found,
-					   int ret)
+static int unwind_user_use(struct unwind_user_state *state,
+			   const struct unwind_step *step, int err)
 {
-	if (likely(!ret))
-		return unwind_user_step(state, &found->rule.step);
+	if (!err)
+		return unwind_user_step(state, step);
 
-	if (ret != -ENOENT)
-		state->stop = codectl_rule_stop(ret);
-	return ret;
-}
-
-static noinline int unwind_user_search(struct unwind_user_state *state,
-				       struct rule_slot *slot)
-{
-	int ret;
-
-	ret = unwind_user_find_rule(state, slot);
-	return unwind_user_use(state, &state->rules->found, ret);
-}
-
-static noinline int unwind_user_next_row(struct unwind_user_state *state,
-					 struct rule_slot *slot)
-{
-	if (jit_row_remains(slot->row, slot->counter, slot->seq))
-		return unwind_user_step(state, &slot->step);
-
-	return unwind_user_search(state, slot);
+	if (err != -ENOENT)
+		state->stop = codectl_rule_stop(err);
+	return err;
 }
 
 static noinline int unwind_user_next_uncached(struct unwind_user_state *state)
@@ -239,7 +185,7 @@ static noinline int unwind_user_next_uncached(struct unwind_user_state *state)
 	int ret;
 
 	ret = unwind_user_find_uncached(state, &found);
-	return unwind_user_use(state, &found, ret);
+	return unwind_user_use(state, &found.rule.step, ret);
 }
 
 /* Only the vDSO has a table. */
@@ -275,9 +221,135 @@ bool unwind_user_start_table(struct unwind_user_state *state)
 	return true;
 }
 
+/*
+ * The rule for a frame, for the next walk too; NULL if there is none, with
+ * @state->rules->err why.
+ */
+static __always_inline const struct unwind_step *
+unwind_user_get_step(struct unwind_user_state *state, unsigned long ip,
+		     bool exact)
+{
+	struct rule_cache *cache = state->rules;
+	unsigned long key = rule_cache_key(ip, exact);
+	const struct unwind_step *step;
+	struct rule_slot *slot;
+
+	step = rule_cache_uniform(cache, ip);
+	if (step)
+		return step;
+
+	slot = rule_cache_find(cache, key);
+	if (likely(rule_slot_has(slot, cache, key)) &&
+	    (!(slot->step.flags & UNWIND_RULE_ROW) ||
+	     jit_row_remains(slot->row, slot->counter, slot->seq)))
+		return &slot->step;
+
+	state->ip = ip;
+	state->exact = exact;
+	cache->err = unwind_user_find_rule(state, slot);
+
+	return cache->err ? NULL : &cache->found.rule.step;
+}
+
+/*
+ * To the caller, if the rule is one with %UNWIND_RULE_COMMON and all is as usual.
+ * What the rule needs is read by one user access window, from as far below the CFA
+ * as an offset goes to the word at it.
+ */
+static __always_inline bool
+unwind_user_step_common(struct table_frame *frame,
+			const struct unwind_step *step)
+{
+	const unsigned long reach = -(long)S32_MIN;
+	unsigned long cfa = frame->sp, ra, fp = frame->fp;
+
+	if (!(step->flags & UNWIND_RULE_COMMON))
+		return false;
+	if (step->cfa.base != UNWIND_USER_REG_SP) {
+		if (frame->fp_lost)
+			return false;
+		cfa = fp;
+	}
+	cfa += step->cfa.off;
+	if (cfa % sizeof(long) || cfa <= frame->sp)
+		return false;
+
+	if (!user_read_access_begin((void __user *)(cfa - reach),
+				    reach + sizeof(ra)))
+		return false;
+	unsafe_get_user(ra, (unsigned long __user *)(cfa + step->ra.off),
+			fault);
+	if (step->fp.kind == UNWIND_LOC_MEM)
+		unsafe_get_user(fp, (unsigned long __user *)(cfa + step->fp.off),
+				fault);
+	user_read_access_end();
+	if (!unwind_user_ra_valid(ra))
+		return false;
+
+	if (step->fp.kind != UNWIND_LOC_SAME)
+		frame->fp_lost = step->fp.kind == UNWIND_LOC_LOST;
+	frame->ip = ra;
+	frame->sp = cfa;
+	frame->fp = fp;
+	frame->exact = false;
+
+	return true;
+
+fault:
+	user_read_access_end();
+	return false;
+}
+
+/**
+ * unwind_user_walk_table() - go to the callers as far as rules are simple
+ * @state: the walk, of a task with @state->rules; where it has got to
+ * @entries: where the addresses of the frames are stored
+ * @nr: how many are there, of which that of @state is the last
+ * @max: room in @entries
+ *
+ * What is not as usual is left to unwind_user_next_table(), which says what was
+ * wrong, if anything.
+ *
+ * Context: may fault, unless page faults are disabled.
+ * Return: how many addresses there are now.
+ */
+unsigned int unwind_user_walk_table(struct unwind_user_state *state,
+				    unsigned long *entries, unsigned int nr,
+				    unsigned int max)
+{
+	struct table_frame frame = {
+		.ip = state->ip,
+		.sp = state->sp,
+		.fp = state->fp,
+		.exact = state->exact,
+		.fp_lost = state->fp_lost,
+	};
+	const struct unwind_step *step;
+	unsigned int first = nr;
+
+	for (;;) {
+		step = unwind_user_get_step(state, frame.ip, frame.exact);
+		if (!step || nr >= max)
+			break;
+		/* The caller decides whether to go on without page faults. */
+		if (fatal_signal_pending(current) && !pagefault_disabled())
+			break;
+		if (!unwind_user_step_common(&frame, step))
+			break;
+		entries[nr++] = frame.ip;
+	}
+
+	state->rules->step = step;
+	if (nr != first)
+		unwind_user_set_frame(state, &frame);
+
+	return nr;
+}
+
 /**
  * unwind_user_next_table() - go to the caller by a table
- * @state: the walk; unchanged unless 0 is returned, but for @state->stop
+ * @state: the walk; unchanged unless 0 is returned, but for @state->stop.  With
+ *	@state->rules, one that unwind_user_walk_table() has got so far.
  *
  * Context: may fault, unless page faults are disabled.
  * Return: 0, 1 if the frame is the outermost one, -ENOENT if no table covers
@@ -287,23 +359,12 @@ bool unwind_user_start_table(struct unwind_user_state *state)
 int unwind_user_next_table(struct unwind_user_state *state)
 {
 	struct rule_cache *cache = state->rules;
-	const struct unwind_step *step;
-	struct rule_slot *slot;
 
-	if (unlikely(!cache))
-		return rcu_access_pointer(current->mm->codectl) ?
-		       unwind_user_next_uncached(state) :
-		       unwind_user_next_unregistered(state);
+	if (cache)
+		return unwind_user_use(state, cache->step,
+				       cache->step ? 0 : cache->err);
 
-	step = rule_cache_uniform(cache, state);
-	if (!step) {
-		slot = rule_cache_find(cache, state);
-		if (unlikely(!rule_slot_has(slot, cache, state)))
-			return unwind_user_search(state, slot);
-		if (slot->step.flags & UNWIND_RULE_ROW)
-			return unwind_user_next_row(state, slot);
-		step = &slot->step;
-	}
-
-	return unwind_user_step(state, step);
+	return rcu_access_pointer(current->mm->codectl) ?
+	       unwind_user_next_uncached(state) :
+	       unwind_user_next_unregistered(state);
 }

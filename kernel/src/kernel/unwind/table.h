@@ -11,6 +11,9 @@ struct unwind_user_state;
 
 bool codectl_enabled(void);
 bool unwind_user_start_table(struct unwind_user_state *state);
+unsigned int unwind_user_walk_table(struct unwind_user_state *state,
+				    unsigned long *entries, unsigned int nr,
+				    unsigned int max);
 int unwind_user_next_table(struct unwind_user_state *state);
 void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr);
 
@@ -19,6 +22,13 @@ void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr);
 static inline bool unwind_user_start_table(struct unwind_user_state *state)
 {
 	return false;
+}
+
+static inline unsigned int
+unwind_user_walk_table(struct unwind_user_state *state, unsigned long *entries,
+		       unsigned int nr, unsigned int max)
+{
+	return nr;
 }
 
 static inline int unwind_user_next_table(struct unwind_user_state *state)
