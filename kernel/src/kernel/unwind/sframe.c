@@ -242,20 +242,20 @@ static __always_inline int
 sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 		 u32 ip_off, struct sframe_fre *fre)
 {
-	/* As bits of an info: no such one is found. */
-	const u32 bad = SFRAME_FRE_MANGLED_RA | SFRAME_FRE_DATAWORD_NO_SIZE;
-	u32 start, info, found = bad;
+	/* An address and an info; the words before may lead past the end. */
+	const unsigned long end = cur->end - (1UL << type);
+	u32 start, info, found = 0;
 
+	fre->words = 0;
 	for (; nr; nr--) {
-		/* An address and an info; the words before may lead past the end. */
-		if ((long)(cur->end - cur->pos) <= 1L << type)
+		if (cur->pos >= end)
 			return -EINVAL;
 		if (sframe_next_fre(cur, type, &start, &info))
 			return -EFAULT;
 		if (start > ip_off)
 			break;
 		/* Neither mangled nor of a size that there is not. */
-		if ((info & bad) >= SFRAME_FRE_DATAWORD_NO_SIZE)
+		if (info >= SFRAME_FRE_DATAWORD_NO_SIZE)
 			return -EINVAL;
 
 		found = info;
@@ -263,7 +263,7 @@ sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 		cur->pos += SFRAME_FRE_DATAWORD_COUNT(info) <<
 			    SFRAME_FRE_DATAWORD_SIZE(info);
 	}
-	if (found == bad)
+	if (!fre->words)
 		return -EINVAL;
 
 	fre->word_size = SFRAME_FRE_DATAWORD_SIZE(found);
@@ -290,18 +290,19 @@ sframe_find_fre(struct sframe_cursor *cur, const struct sframe_attr *attr,
 	}
 }
 
+/* @size is that of the FRE. */
 static __always_inline int
-sframe_next_offset(struct sframe_cursor *cur, struct sframe_fre *fre, s32 *off)
+sframe_next_offset(struct sframe_cursor *cur, struct sframe_fre *fre,
+		   unsigned int size, s32 *off)
 {
 	u32 val;
 
 	if (!fre->nr_words)
 		return -EINVAL;
-	if (sframe_next(cur, fre->word_size, &val))
+	if (sframe_next(cur, size, &val))
 		return -EFAULT;
 
-	*off = fre->word_size == 0 ? (s8)val :
-	       fre->word_size == 1 ? (s16)val : (s32)val;
+	*off = size == 0 ? (s8)val : size == 1 ? (s16)val : (s32)val;
 	fre->nr_words--;
 
 	return 0;
@@ -317,21 +318,22 @@ sframe_set_loc(struct unwind_loc *loc, u8 kind, u8 base, s32 off)
 
 /* "Default FDE Type Interpretation": offsets of CFA, RA unless fixed, and FP. */
 static __always_inline int
-sframe_default_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
-		    struct sframe_fre *fre, struct unwind_rule *rule)
+sframe_default_loc(const struct sframe_section *sec, struct sframe_cursor *cur,
+		   struct sframe_fre *fre, unsigned int size,
+		   struct unwind_rule *rule)
 {
 	s32 cfa, ra = sec->fixed_ra, fp = sec->fixed_fp;
 	u8 fp_kind = UNWIND_LOC_MEM;
 	int ret;
 
-	ret = sframe_next_offset(cur, fre, &cfa);
+	ret = sframe_next_offset(cur, fre, size, &cfa);
 	if (!ret && !ra)
-		ret = sframe_next_offset(cur, fre, &ra);
+		ret = sframe_next_offset(cur, fre, size, &ra);
 	if (ret)
 		return ret;
 	if (!fp && !fre->nr_words)
 		fp_kind = UNWIND_LOC_SAME;
-	else if (!fp && sframe_next_offset(cur, fre, &fp))
+	else if (!fp && sframe_next_offset(cur, fre, size, &fp))
 		return -EFAULT;
 
 	sframe_set_loc(&rule->cfa, UNWIND_LOC_VAL,
@@ -341,6 +343,21 @@ sframe_default_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 	rule->flags = unwind_rule_flags(ra, fp);
 
 	return fre->nr_words ? -EINVAL : 0;
+}
+
+/* One copy for each size of data word. */
+static __always_inline int
+sframe_default_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
+		    struct sframe_fre *fre, struct unwind_rule *rule)
+{
+	switch (fre->word_size) {
+	case 0:
+		return sframe_default_loc(sec, cur, fre, 0, rule);
+	case 1:
+		return sframe_default_loc(sec, cur, fre, 1, rule);
+	default:
+		return sframe_default_loc(sec, cur, fre, 2, rule);
+	}
 }
 
 /* A pair of control and offset, or a control of 0: @loc stays as it is. */
@@ -363,7 +380,7 @@ sframe_flex_loc(struct sframe_cursor *cur, struct sframe_fre *fre,
 	if (ctl & SFRAME_FLEX_UNUSED)
 		return -EOPNOTSUPP;
 
-	ret = sframe_next_offset(cur, fre, &off);
+	ret = sframe_next_offset(cur, fre, fre->word_size, &off);
 	if (ret)
 		return ret;
 

@@ -61,7 +61,7 @@ struct sframe_fde_idx {
 /* "The SFrame FRE Info Word" */
 #define SFRAME_FRE_BASE_SP		0x01
 #define SFRAME_FRE_DATAWORD_COUNT(info)	(((info) >> 1) & 0xf)
-#define SFRAME_FRE_DATAWORD_SIZE(info)	(((info) >> 5) & 0x3)
+#define SFRAME_FRE_DATAWORD_SIZE(info)	((info) >> 5)
 #define SFRAME_FRE_DATAWORD_NO_SIZE	0x60
 #define SFRAME_FRE_MANGLED_RA		0x80
 
