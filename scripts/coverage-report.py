@@ -12,6 +12,13 @@ Of files that are not ours count the lines that one of the PATCHES adds. Branche
 count where the line itself has a condition, which its text shows: what macros and
 inlined functions bring to other lines, or have in headers, is not ours.
 
+A function that gcc has inlined wherever it is called has the branches of all copies, one
+copy after the other, and its callers may decide some of them for good. A branch of its
+source is reached if it was in one of the copies; they are only told apart where there
+are as many branches as a whole number of copies of the line's conditions has. Of several
+builds, whose compilers order branches each in its own way, that counts which reached the
+greatest part.
+
 LIST has reasons, and indented below each what it is the reason for:
 
 	FILE FUNCTION: TEXT OF THE LINE
@@ -26,6 +33,7 @@ import sys
 
 LINES, BRANCHES = 95.0, 90.0
 CONDITION = re.compile(r"\b(if|while|for|switch)\b|for_each|\?|&&|\|\|")
+SIGNATURE = re.compile(r"\bSYSCALL_DEFINE\d\((?P<call>\w+)|\b(?!__attribute__)(?P<name>\w+)\(")
 CHANGED = "kernel/unwind/user.c", "kernel/unwind/deferred.c"
 
 
@@ -37,11 +45,13 @@ class Line:
         self.reached = self.listed = False
         self.branches = self.taken = 0
 
-    def add(self, found):
-        taken = sum(1 for branch in found["branches"] if branch["count"] > 0)
-        branches = len(found["branches"])
+    def add(self, found, inlined):
+        reached = [branch["count"] > 0 for branch in found["branches"]]
         if not CONDITION.search(self.text):
-            taken = branches = 0
+            reached = []
+        elif inlined:
+            reached = merge_copies(reached, conditions(self.text))
+        taken, branches = sum(reached), len(reached)
         if not self.branches or branches and \
            share(taken, branches) > share(self.taken, self.branches):
             self.branches, self.taken = branches, taken
@@ -49,6 +59,21 @@ class Line:
 
     def whole(self):
         return self.reached and self.taken == self.branches
+
+
+def conditions(text):
+    """How many there are in a line, or more; 0 where that cannot be seen."""
+    if re.search(r"\b(for|switch)\b|for_each", text):
+        return 0
+    starts = len(re.findall(r"\b(?:if|while)\b|\?", text))
+    return (starts or 1) + len(re.findall(r"&&|\|\|", text))
+
+
+def merge_copies(reached, nr_conditions):
+    nr = 2 * nr_conditions
+    if not nr or len(reached) % nr:
+        return reached
+    return [any(reached[i::nr]) for i in range(nr)]
 
 
 def share(part, whole):
@@ -64,6 +89,23 @@ def read_patches(directory):
     return added
 
 
+def functions(texts):
+    """
+    Where each begins, and its name: as the compiler does not tell of those that it has
+    inlined, what stands at the beginning of the lines before a brace.
+    """
+    signature, first = "", 0
+    for number, text in enumerate(texts, 1):
+        if text == "{" and SIGNATURE.search(signature):
+            found = SIGNATURE.search(signature)
+            yield first, "sys_" + found["call"] if found["call"] else found["name"]
+        if not text or text[0] in "#/*{} " or text[-1] in ";}/":
+            signature = ""
+        elif signature or text[0] != "\t":
+            first = first if signature else number
+            signature += text + " "
+
+
 def read_tracefile(argument, added, files):
     """Adds what was found to files, by their names and numbers of lines."""
     root, path = argument.rsplit(":", 1)
@@ -71,17 +113,19 @@ def read_tracefile(argument, added, files):
         found_files = json.load(tracefile)["files"]
     for file in found_files:
         with open(os.path.join(root, file["file"]), encoding="utf-8") as source:
-            texts = [text.strip() for text in source]
-        starts = sorted((f["lineno"], f["name"].split(".")[0]) for f in file["functions"])
+            texts = [text.rstrip() for text in source]
+        starts = list(functions(texts))
+        with_code = {f["name"].split(".")[0].removeprefix("__do_") for f in file["functions"]}
         lines = files.setdefault(file["file"].removeprefix("kernel/src/"), {})
         for found in file["lines"]:
             number = found["line_number"]
             # Newer ones leave out what is not so.
             if found.get("gcovr/noncode") or found.get("gcovr/excluded") or \
-               file["file"] in CHANGED and texts[number - 1] not in added:
+               file["file"] in CHANGED and texts[number - 1].strip() not in added:
                 continue
-            function = [name for start, name in starts if start <= number][-1:]
-            lines.setdefault(number, Line("".join(function), texts[number - 1])).add(found)
+            function = "".join([name for start, name in starts if start <= number][-1:])
+            line = lines.setdefault(number, Line(function, texts[number - 1].strip()))
+            line.add(found, function not in with_code)
 
 
 def read_list(path):
