@@ -8,6 +8,7 @@
 
 #include "codectl_test.h"
 #include "kselftest_harness.h"
+#include "proc_file.h"
 
 _Static_assert(sizeof(struct code_elf_info) == CODE_ELF_INFO_SIZE_VER1,
 	       "size of struct code_elf_info");
@@ -368,6 +369,21 @@ TEST_F(codectl_sysctl, limit_of_registrations)
 	EXPECT_EQ(-ENOSPC, register_text(text, text + PAGE, NULL, 0));
 	ASSERT_EQ(0, sysctl_write("kernel/codectl_max_regions", 33));
 	EXPECT_EQ(0, register_text(text, text + PAGE, NULL, 0));
+}
+
+/* Of a process that has none, too. */
+TEST_F(codectl_sysctl, limit_of_none)
+{
+	uint64_t text = addr_of(self->text);
+
+	ASSERT_EQ(0, sysctl_write("kernel/codectl_max_regions", 0));
+	EXPECT_EQ(-ENOSPC, register_text(text, text + PAGE, NULL, 0));
+	ASSERT_EQ(0, proc_unregister_all());
+	EXPECT_EQ(-ENOENT, unregister_text(text, text + PAGE));
+	EXPECT_EQ(-ENOSPC, register_text(text, text + PAGE, NULL, 0));
+	ASSERT_EQ(0, sysctl_write("kernel/codectl_max_regions", 1));
+	EXPECT_EQ(0, register_text(text, text + PAGE, NULL, 0));
+	EXPECT_EQ(-ENOSPC, register_text(text + PAGE, text + 2 * PAGE, NULL, 0));
 }
 
 TEST_HARNESS_MAIN

@@ -254,6 +254,26 @@ bool proc_find(const char *all, uint64_t text_start, struct proc_line *l)
 	return found;
 }
 
+int proc_unregister_all(void)
+{
+	char *all, *line, *end;
+	int fd = proc_open(0), ret = 0;
+	uint64_t start;
+
+	if (fd < 0)
+		return fd;
+	all = proc_read(fd, NULL);
+	close(fd);
+	if (!all)
+		return -EIO;
+	for (line = all; *line && !ret; line = strchr(line, '\n') + 1) {
+		start = strtoull(line, &end, 16);
+		ret = unregister_text(start, strtoull(end + 1, NULL, 16));
+	}
+	free(all);
+	return ret;
+}
+
 bool proc_line_of(uint64_t text_start, struct proc_line *l)
 {
 	int fd = proc_open(0);

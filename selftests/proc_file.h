@@ -36,6 +36,9 @@ int proc_check(const char *all);
 /* What the line says is registered; 0 or a negative errno. */
 int proc_register(const struct proc_line *l);
 
+/* Leaves this process without registrations; 0 or a negative errno. */
+int proc_unregister_all(void);
+
 /* CODE_QUERY: 0 or a negative errno. */
 int code_query(int fd, struct code_query *q);
 /* All about the registration that covers @addr, names into @l. */

@@ -50,6 +50,7 @@ static const struct {
 	  "/x\\0121-1 [000] ..... 1.0: code_register: pid=1 path=" },
 	{ "%s%n%p", "%s%n%p" },
 	{ "", "" },
+	{ NULL, "" },
 };
 
 /* Registers, has a stack taken, and compares what both say of it. */

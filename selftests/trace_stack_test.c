@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* User stacks in the trace: whose they are, and what their frames say. */
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/ucontext.h>
+#include <time.h>
 
 #include "jit_table.h"
 #include "trace_fixture.h"
@@ -164,6 +166,40 @@ TEST_F(trace, code_that_is_not_registered)
 	ASSERT_TRUE(trace_find_file(&self->log, s->first, s->frame[0].id, &f));
 	EXPECT_STREQ("verified", f.n.names);
 	EXPECT_STREQ("/tmp/trace_stack_elf (deleted)", f.n.path);
+}
+
+/* It has no file, but an id: as an object that is loaded at its first byte. */
+TEST_F(trace, vdso)
+{
+	const uint8_t *base = (void *)getauxval(AT_SYSINFO_EHDR);
+	static const uint8_t insn[] = { 0x0f, 0x05 };	/* syscall */
+	struct trace_stack *s = &self->stack;
+	const struct trace_entry *e;
+	struct trace_file f;
+	char build_id[48];
+	struct timespec ts;
+
+	ASSERT_NE(NULL, base);
+	ASSERT_EQ(0, loaded_build_id(base, build_id));
+	ASSERT_EQ(0, tracefs_trace_syscall(&self->t, __NR_clock_gettime, getpid(),
+					   false));
+	ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS, "1"));
+	/* One that it does not know itself. */
+	ASSERT_EQ(0, clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts));
+	ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS, "0"));
+	READ_LOG();
+	e = trace_find(&self->log, NULL, "sys_enter: NR 228 ");
+	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, e), s));
+	EXPECT_STREQ("", s->stop);
+	EXPECT_LT(2, s->nr);
+	ASSERT_GT(4 * PAGE, s->frame[0].offset);
+	EXPECT_EQ(0, memcmp(base + s->frame[0].offset - 2, insn, sizeof(insn)));
+	ASSERT_TRUE(trace_find_file(&self->log, s->first, s->frame[0].id, &f));
+	EXPECT_STREQ("[vdso]", f.n.path);
+	EXPECT_STREQ("verified", f.n.names);
+	EXPECT_STREQ(build_id, f.n.build_id);
+	EXPECT_EQ(0, f.n.inode | f.n.dev_major | f.n.dev_minor);
+	EXPECT_NE(s->frame[0].id, s->frame[1].id);
 }
 
 /* More of them than a walk keeps at a time. */

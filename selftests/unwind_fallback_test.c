@@ -4,15 +4,19 @@
  * section this kernel does not decode, and a call to nowhere.  Compiled with
  * frame pointers.
  */
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "unwind_fixture.h"
+#include "proc_file.h"
 
 #ifndef PT_GNU_SFRAME
 #define PT_GNU_SFRAME 0x6474e554
@@ -253,6 +257,89 @@ TEST_F(unwind, call_to_nowhere)
 		print_stack(&self->stack, &truth);
 	}
 	signal(SIGSEGV, SIG_DFL);
+}
+
+/* ------------------------------------- processes in which nothing is registered */
+
+/* Frame pointers lead out of all code but the kernel's own, which is known. */
+static void walk_unregistered(struct __test_metadata *_metadata,
+			      FIXTURE_DATA(unwind) * self, long nr,
+			      void (*code)(void))
+{
+	sampler_close(&self->sampler);
+	ASSERT_EQ(0, proc_unregister_all());
+	ASSERT_FALSE(text_is_registered(addr_of(walk_unregistered)));
+	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, nr));
+	code();
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	EXPECT_TRUE(stack_has_noted(&self->stack)) {
+		print_stack(&self->stack, &truth);
+	}
+}
+
+static int (*vdso_clock_gettime)(clockid_t id, struct timespec *ts);
+
+static noinline void call_vdso(void)
+{
+	struct timespec ts;
+
+	NOTE_FRAME();
+	vdso_clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	asm volatile("");
+}
+
+TEST_F(unwind, unregistered_in_the_vdso)
+{
+	uint64_t base = getauxval(AT_SYSINFO_EHDR);
+	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	ASSERT_NE(NULL, vdso);
+	vdso_clock_gettime = dlsym(vdso, "__vdso_clock_gettime");
+	ASSERT_NE(NULL, vdso_clock_gettime);
+	walk_unregistered(_metadata, self, __NR_clock_gettime, call_vdso);
+	ASSERT_LE(3, self->stack.nr);
+	EXPECT_GT(4 * PAGE, self->stack.ip[0] - base);
+	EXPECT_GT(PAGE, self->stack.ip[1] - addr_of(call_vdso));
+	EXPECT_EQ(truth.noted[0], self->stack.ip[2]);
+}
+
+static uint64_t in_handler, interrupted;
+
+static noinline void handle_usr1(int sig)
+{
+	NOTE_FRAME();
+	in_handler = marker();
+	asm volatile("");
+}
+
+static noinline void kill_self(void)
+{
+	long nr = __NR_kill;
+
+	NOTE_FRAME();
+	asm volatile("lea 1f(%%rip), %0\n\tsyscall\n1:"
+		     : "=&r"(interrupted), "+a"(nr) : "D"(getpid()), "S"(SIGUSR1)
+		     : "rcx", "r11", "memory");
+}
+
+TEST_F(unwind, unregistered_below_a_handler)
+{
+	const struct sigaction sa = { .sa_handler = handle_usr1 };
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		unsigned long mask;
+	} kernel_sa;
+
+	ASSERT_EQ(0, sigaction(SIGUSR1, &sa, NULL));
+	ASSERT_EQ(0, syscall(__NR_rt_sigaction, SIGUSR1, NULL, &kernel_sa, 8));
+	walk_unregistered(_metadata, self, MARKER_NR, kill_self);
+	ASSERT_LE(4, self->stack.nr);
+	EXPECT_EQ(in_handler, self->stack.ip[0]);
+	EXPECT_EQ(addr_of(kernel_sa.restorer), self->stack.ip[1]);
+	EXPECT_EQ(interrupted, self->stack.ip[2]);
+	EXPECT_EQ(truth.noted[0], self->stack.ip[3]);
 }
 
 int main(int argc, char **argv)

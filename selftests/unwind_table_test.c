@@ -287,6 +287,45 @@ TEST_F(table, flexible_by_other_register)
 	walk_flex(_metadata, self, &row, COMPLETE, 2);
 }
 
+/* In one that a signal has interrupted as well: they are in its frame. */
+static const uint8_t int3_nop[] = { 0xcc, 0x90 };
+
+static noinline void on_trap(int sig)
+{
+	marker();
+	asm volatile("");
+}
+
+TEST_F(table, flexible_by_other_register_of_a_signal_frame)
+{
+	const struct fre_spec row = {
+		0, FRE_INFO(FRE_SP, 4, 0),
+		{ CFA_BY_SP, FLEX_CTL(4, 1, 1), 0 }
+	};
+	const struct sigaction sa = { .sa_handler = on_trap };
+	struct fde_spec fde = stub_fde(&self->stub);
+	uint8_t *insn = self->stub.text + self->stub.marker_off - 2;
+
+	ASSERT_EQ(0, mprotect(self->stub.text, PAGE, PROT_READ | PROT_WRITE));
+	memcpy(insn, int3_nop, sizeof(int3_nop));
+	ASSERT_EQ(0, mprotect(self->stub.text, PAGE, PROT_READ | PROT_EXEC));
+	ASSERT_EQ(0, sigaction(SIGTRAP, &sa, NULL));
+	self->stub.marker_off--;
+	fde.info2 = FDE_FLEX;
+	fde.nr_fres = 1;
+	fde.fre = &row;
+	stub_table_of(&self->stub, &fde);
+	ASSERT_EQ(0, stub_register(&self->stub));
+	truth_reset();
+	stub_run(&self->stub, NULL);
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	/* Handler and trampoline come first. */
+	EXPECT_EQ(2 + truth.nr, self->stack.nr);
+	EXPECT_TRUE(same_tail(&self->stack, &truth, truth.nr)) {
+		print_stack(&self->stack, &truth);
+	}
+}
+
 /* What a table at an address said before does not count. */
 TEST_F(table, reused_after_unregistering)
 {
