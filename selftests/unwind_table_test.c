@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <ucontext.h>
 
 #include "table_fixture.h"
 
@@ -406,6 +407,69 @@ TEST_F(table, signal_flag)
 	/* on_signal, trampoline, syscall, this function, its callers */
 	EXPECT_EQ(4 + callers, self->stack.nr);
 	EXPECT_TRUE(same_tail(&self->stack, &truth, callers));
+}
+
+/* mov $__NR_rt_sigreturn, %rax; syscall */
+static const uint8_t restorer[] = {
+	0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05,
+};
+
+/*
+ * The stub has a caller that is about to return from a signal handler, with the
+ * stack pointer at @uc, of which a page may be hidden.
+ */
+static void walk_signal_frame(struct __test_metadata *_metadata,
+			      FIXTURE_DATA(table) * self, ucontext_t *uc,
+			      void *page, bool hidden, unsigned int nr)
+{
+	uc->uc_mcontext.gregs[REG_RIP] = 0x700000000000;
+	uc->uc_mcontext.gregs[REG_RSP] = addr_of(uc);
+	uc->uc_mcontext.gregs[REG_RBP] = 0;
+	uc->uc_mcontext.gregs[REG_CSGSFS] = 0x33;
+	stub_plant = addr_of(self->stub.text) + 1024;
+	stub_fp = addr_of(uc);
+	truth_reset();
+	sampler_drain(&self->sampler);
+	ASSERT_EQ(0, mprotect(page, PAGE, hidden ? PROT_NONE : PROT_READ));
+	stub_run(&self->stub, NULL);
+	ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_WRITE));
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	ASSERT_EQ(nr, self->stack.nr);
+	EXPECT_TRUE(stub_is_topmost(&self->stub, &self->stack));
+	EXPECT_EQ(stub_plant, self->stack.ip[1]);
+	if (nr == 3)
+		EXPECT_EQ(0x700000000000, self->stack.ip[2]);
+}
+
+/* What is read of it first is at its end: a page ends behind each of the rest. */
+TEST_F(table, signal_frame_of_which_a_part_cannot_be_read)
+{
+	const int regs[] = { REG_RBP, REG_RSP, REG_RIP, REG_CSGSFS };
+	const struct fre_spec row = {
+		0, FRE_INFO(FRE_SP, 4, FRE_WORD1),
+		{ FLEX_CTL(DWARF_RBP, 0, 1), 0, FLEX_CTL(DWARF_RSP, 1, 1), 0 }
+	};
+	struct fde_spec fde = stub_fde(&self->stub);
+	/* Further up the stack than the stub. */
+	uint8_t pages[2 * PAGE] __attribute__((aligned(PAGE)));
+	ucontext_t *uc;
+
+	fde.info2 = FDE_FLEX;
+	fde.nr_fres = 1;
+	fde.fre = &row;
+	stub_table_of(&self->stub, &fde);
+	ASSERT_EQ(0, mprotect(self->stub.text, PAGE, PROT_READ | PROT_WRITE));
+	memcpy(self->stub.text + 1024, restorer, sizeof(restorer));
+	ASSERT_EQ(0, mprotect(self->stub.text, PAGE, PROT_READ | PROT_EXEC));
+	ASSERT_EQ(0, stub_register(&self->stub));
+	for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
+		uc = (void *)(pages + PAGE -
+			      offsetof(ucontext_t, uc_mcontext.gregs[regs[i] + 1]));
+		walk_signal_frame(_metadata, self, uc, pages, false, 3);
+		walk_signal_frame(_metadata, self, uc, pages, true, 2);
+	}
+	stub_plant = 0;
+	stub_fp = 0;
 }
 
 static void *run_stub(void *stub)
