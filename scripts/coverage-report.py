@@ -71,7 +71,7 @@ def conditions(text):
 
 def merge_copies(reached, nr_conditions):
     nr = 2 * nr_conditions
-    if not nr or len(reached) % nr:
+    if not nr or not reached or len(reached) % nr:
         return reached
     return [any(reached[i::nr]) for i in range(nr)]
 
@@ -81,12 +81,35 @@ def share(part, whole):
 
 
 def read_patches(directory):
-    """The lines that they add."""
-    added = set()
-    for name in os.listdir(directory):
+    """The numbers of the lines that a series of patches adds, by the names of files."""
+    added = {}
+    with open(os.path.join(directory, "series"), encoding="utf-8") as series:
+        names = [line.strip() for line in series if not line.startswith("#")]
+    for name in filter(None, names):
         with open(os.path.join(directory, name), encoding="utf-8") as patch:
-            added |= {line[1:].strip() for line in patch if line.startswith("+")}
+            apply_patch(patch.read().splitlines(), added)
     return added
+
+
+def apply_patch(text, added):
+    """Adds what one adds, and moves what the ones before have added."""
+    file = None
+    for line in text:
+        hunk = re.match(r"@@ -(\d+)\S* \+(\d+)", line)
+        if line.startswith("+++ "):
+            file = line[4:].split("\t")[0].partition("/")[2]
+        elif hunk:
+            new = int(hunk[2])
+        elif file and line.startswith(("+", "-")) and not line.startswith("--"):
+            own = added.setdefault(file, set())
+            step = 1 if line[0] == "+" else -1
+            gone = new if step < 0 else None
+            added[file] = {n + step * (n >= new) for n in own if n != gone}
+            if step > 0:
+                added[file].add(new)
+                new += 1
+        elif file and line.startswith(" "):
+            new += 1
 
 
 def functions(texts):
@@ -121,7 +144,7 @@ def read_tracefile(argument, added, files):
             number = found["line_number"]
             # Newer ones leave out what is not so.
             if found.get("gcovr/noncode") or found.get("gcovr/excluded") or \
-               file["file"] in CHANGED and texts[number - 1].strip() not in added:
+               file["file"] in CHANGED and number not in added[file["file"]]:
                 continue
             function = "".join([name for start, name in starts if start <= number][-1:])
             line = lines.setdefault(number, Line(function, texts[number - 1].strip()))
