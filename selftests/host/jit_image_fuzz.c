@@ -98,14 +98,52 @@ static void check_right(const struct jit_unwind *jit, int ret,
 		fre->ra_off == row->ra_off && fre->fp_off == row->fp_off);
 }
 
+/* It does not once anything of it has changed, or cannot be read. */
+static void check_remains(const struct jit_unwind *jit,
+			  const struct jit_place *place)
+{
+	u32 *size = (u32 *)(place->row +
+			    offsetof(struct code_jit_unwind_fre, size));
+	struct user_arena arena = user_arena;
+	u32 was = *size;
+
+	require(jit_row_remains(place->row, jit->seq, place->seq));
+	require(!jit->seq ||
+		!jit_row_remains(place->row, jit->seq, place->seq + 2));
+	*size = 0;
+	require(!jit_row_remains(place->row, jit->seq, place->seq));
+	*size = was;
+	user_arena.fault = (unsigned long)size;
+	require(!jit_row_remains(place->row, jit->seq, place->seq));
+	user_arena.end = place->row;
+	require(!jit_row_remains(place->row, jit->seq, place->seq));
+	user_arena = arena;
+}
+
+/* There is no rule in a row of which a word cannot be read. */
+static void check_faults(const struct jit_unwind *jit,
+			 const struct jit_place *place, u32 off)
+{
+	struct user_arena arena = user_arena;
+	struct code_jit_unwind_fre fre;
+	unsigned long at;
+
+	for (at = 0; at < ROW_LEN; at += sizeof(u64)) {
+		user_arena.fault = place->row + at;
+		require(jit_find(jit, off, &fre) == -EFAULT);
+	}
+	user_arena = arena;
+}
+
 static void try_address(const struct jit_unwind *jit, const struct truth *truth,
 			u32 off)
 {
 	struct code_jit_unwind_fre fre;
+	struct jit_place place;
 	int ret;
 
 	user_arena.loads = 0;
-	ret = jit_find(jit, off, &fre);
+	ret = jit_find_place(jit, off, &fre, &place);
 	require(user_arena.window_start == user_arena.window_end);
 	require(user_arena.loads <= MAX_LOADS);
 	require(!ret || ret == -ENODATA || ret == -EFAULT || ret == -EAGAIN ||
@@ -113,6 +151,10 @@ static void try_address(const struct jit_unwind *jit, const struct truth *truth,
 	if (!ret)
 		require(off - fre.ip_off < fre.size &&
 			(fre.info == CODE_FRE_UNKNOWN || jit_fre_known(&fre)));
+	if (!ret && place.row) {
+		check_remains(jit, &place);
+		check_faults(jit, &place, off);
+	}
 	if (truth)
 		check_right(jit, ret, &fre, truth->row[off]);
 }

@@ -13,6 +13,8 @@
 #include "sframe.h"
 
 #define MAX_TRIED 16
+/* Largest section that is cut at each byte. */
+#define MAX_CUT 512
 
 struct user_arena user_arena;
 
@@ -65,6 +67,20 @@ static void try_ip(const struct sframe_section *sec, unsigned long ip)
 	check_loc(&rule.fp, true, true);
 }
 
+/* What cannot be read is told, or not needed. */
+static void try_faults(const struct sframe_section *sec, unsigned long ip)
+{
+	struct unwind_rule rule;
+	int ret, ret_fault;
+
+	ret = sframe_find(sec, ip, &rule);
+	for (user_arena.fault = sec->start; user_arena.fault < sec->end;
+	     user_arena.fault++) {
+		ret_fault = sframe_find(sec, ip, &rule);
+		require(ret_fault == ret || ret_fault == -EFAULT);
+	}
+}
+
 /* Addresses that an FDE is likely to cover, where random ones seldom are. */
 static void try_fdes(const struct sframe_section *sec,
 		     const struct choice *choice)
@@ -85,6 +101,29 @@ static void try_fdes(const struct sframe_section *sec,
 		if (idx.func_size)
 			try_ip(sec, start + choice->delta % idx.func_size);
 	}
+}
+
+/* Of a small section, at one address of the functions that it may have. */
+static void try_cuts(const struct sframe_section *sec,
+		     const struct choice *choice)
+{
+	struct sframe_section unread = { .start = sec->start, .end = sec->end };
+	unsigned long at, start;
+	s64 off;
+	u32 size;
+
+	if (sec->num_fdes && choice->delta % 64 == 0) {
+		at = sec->fdes + (choice->fde % (u64)sec->num_fdes) *
+				 sizeof(struct sframe_fde_idx);
+		memcpy(&off, (void *)at, sizeof(off));
+		memcpy(&size, (void *)(at + offsetof(struct sframe_fde_idx,
+						     func_size)), sizeof(size));
+		start = (sec->pcrel ? at : sec->start) + off;
+		user_arena.fault = user_arena.end;
+		try_faults(sec, start + (size ? choice->delta % size : 0));
+	}
+	user_arena.fault = sec->start + sizeof(struct sframe_header) - 1;
+	require(sframe_read_header(&unread) == -EFAULT);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -115,6 +154,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		try_ip(&sec, choice.ip);
 		try_ip(&sec, sec.start + choice.ip);
 		try_fdes(&sec, &choice);
+		if (size <= MAX_CUT)
+			try_cuts(&sec, &choice);
 	}
 	free(mem);
 
