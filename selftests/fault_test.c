@@ -5,6 +5,8 @@
  * kernels with failslab and fail_usercopy.
  */
 #include <linux/limits.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "fault.h"
@@ -334,6 +336,117 @@ TEST_F(fault, read_lines)
 TEST_F(fault, ask)
 {
 	fail_reader(_metadata, self, ask);
+}
+
+/* Another path of a file that has an id takes memory of its own. */
+TEST_F(fault, ask_by_another_path)
+{
+	unsigned int nth, nomem = 0;
+	bool used = true;
+	char dir[32], path[64];
+	struct proc_line l;
+	uint64_t start;
+	int ret = 0;
+
+	ASSERT_EQ(0, mkdir("/tmp/fault_dir", 0700));
+	close(elf_create("/tmp/fault_dir/code", 1));
+	ASSERT_EQ(0, ask(addr_of(elf_map_path("/tmp/fault_dir/code"))));
+	for (nth = 1; used && nth < 100; nth++) {
+		snprintf(dir, sizeof(dir), "/tmp/fault_dir_%u", nth);
+		snprintf(path, sizeof(path), "%s/code", dir);
+		ASSERT_EQ(0, mkdir(dir, 0700));
+		ASSERT_EQ(0, mount("/tmp/fault_dir", dir, NULL, MS_BIND, NULL));
+		start = addr_of(elf_map_path(path));
+		ASSERT_NE(0, start);
+		arm(self->fd, nth);
+		ret = ask(start);
+		used = disarm(self->fd);
+		ASSERT_TRUE(!ret || ret == -ENOMEM || ret == -EFAULT)
+			TH_LOG("error %d", ret);
+		nomem += ret == -ENOMEM;
+		ASSERT_EQ(0, ask(start));
+		ASSERT_TRUE(proc_line_of(start, &l));
+		EXPECT_STREQ(path, l.path);
+		EXPECT_EQ(20, l.q.build_id_size);
+		munmap((void *)start, PAGE);
+		ASSERT_EQ(0, umount(dir));
+		rmdir(dir);
+	}
+	EXPECT_FALSE(used);
+	EXPECT_EQ(0, ret);
+	TH_LOG("%u times, %u without memory", nth - 1, nomem);
+	EXPECT_LE(4, nomem);
+	unlink("/tmp/fault_dir/code");
+	rmdir("/tmp/fault_dir");
+}
+
+/* ------------------------------------------------------------ no memory for a tree */
+
+/* This task gets none of the nodes of trees, rather than all but one. */
+static int refuse_nodes(bool on)
+{
+	return fault_write(FAILSLAB "probability", "0") ||
+	       fault_write("/proc/self/make-it-fail", on ? "1" : "0") ||
+	       fault_write("/sys/kernel/slab/maple_node/failslab", on ? "1" : "0") ||
+	       fault_write(FAILSLAB "cache-filter", on ? "Y" : "N") ||
+	       fault_write(FAILSLAB "task-filter", on ? "Y" : "N") ||
+	       fault_write(FAILSLAB "times", on ? "-1" : "1") ||
+	       (on && fault_write(FAILSLAB "probability", "100"));
+}
+
+FIXTURE(nodes)
+{
+	uint64_t text;
+};
+
+FIXTURE_SETUP(nodes)
+{
+	uint8_t *mem;
+	int fd;
+
+	REQUIRE_CODECTL();
+	fd = fault_open();
+	ASSERT_LE(0, fd);
+	close(fd);
+	mem = map_pages(64, PROT_READ | PROT_EXEC);
+	ASSERT_NE(NULL, mem);
+	self->text = addr_of(mem);
+}
+
+/* Even when the test died in between. */
+FIXTURE_TEARDOWN_PARENT(nodes)
+{
+	refuse_nodes(false);
+}
+
+/* Each second page of some; what is refused has changed nothing. */
+TEST_F(nodes, register_and_unregister)
+{
+	unsigned int nr[2] = { 0 };
+	uint64_t start;
+	int ret;
+
+	for (int i = 0; i < 32; i++) {
+		start = self->text + 2 * i * PAGE;
+		ASSERT_EQ(0, refuse_nodes(true));
+		ret = register_claim(start, start + PAGE);
+		ASSERT_EQ(0, refuse_nodes(false));
+		ASSERT_TRUE(!ret || ret == -ENOMEM);
+		nr[0] += !!ret;
+		EXPECT_EQ(ret ? 0 : -EEXIST, register_claim(start, start + PAGE));
+	}
+	for (int i = 0; i < 32; i++) {
+		start = self->text + 2 * i * PAGE;
+		ASSERT_EQ(0, refuse_nodes(true));
+		ret = unregister_text(start, start + PAGE);
+		ASSERT_EQ(0, refuse_nodes(false));
+		ASSERT_TRUE(!ret || ret == -ENOMEM);
+		nr[1] += !!ret;
+		EXPECT_EQ(ret ? 0 : -ENOENT, unregister_text(start, start + PAGE));
+	}
+	TH_LOG("refused %u, and %u to go", nr[0], nr[1]);
+	EXPECT_LT(0, nr[0]);
+	EXPECT_LT(0, nr[1]);
 }
 
 TEST_HARNESS_MAIN

@@ -455,6 +455,32 @@ TEST_F(trace, sym_userobj)
 	unlink(NAME);
 }
 
+TEST_F(trace, sym_userobj_of_a_file_that_is_gone)
+{
+	const unsigned int seconds = scaled_seconds(10);
+	double start = now();
+	char line[48];
+	struct trace_file a;
+	bool gone = false;
+
+	ASSERT_EQ(0, file_create(NAME, 1));
+	ASK();
+	RUN(NAME, &a);
+	ASSERT_EQ(0, tracefs_write(&self->t, "options/sym-userobj", "1"));
+	snprintf(line, sizeof(line), "> : 0x%llx", (unsigned long long)a.id);
+	READ_LOG();
+	ASSERT_EQ(NULL, strstr(trace_find(&self->log, NULL,
+					  "<user stack unwind>")->text, line));
+	/* Its id goes with its inode, some time later. */
+	unlink(NAME);
+	while (!gone && now() < start + seconds) {
+		READ_LOG();
+		gone = strstr(trace_find(&self->log, NULL,
+					 "<user stack unwind>")->text, line);
+	}
+	EXPECT_TRUE(gone);
+}
+
 static unsigned int count(const char *text, const char *what)
 {
 	unsigned int nr = 0;

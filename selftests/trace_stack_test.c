@@ -168,6 +168,50 @@ TEST_F(trace, code_that_is_not_registered)
 	EXPECT_STREQ("/tmp/trace_stack_elf (deleted)", f.n.path);
 }
 
+/* What is free ends at a registration, on both sides. */
+TEST_F(trace, free_memory_between_registrations)
+{
+	struct code_jit_info jit = { .jit_flags = CODE_JIT_DEFAULT_RULE,
+				     .info = CODE_FRE_OUTERMOST };
+	uint8_t *mem = map_pages(3, PROT_READ | PROT_WRITE | PROT_EXEC);
+	struct trace_stack *s = &self->stack;
+	uint64_t frames[2][2];
+	struct proc_line l[3];
+	struct stub stub;
+
+	ASSERT_NE(NULL, mem);
+	ASSERT_EQ(0, stub_map(&stub, 1));
+	memcpy(mem + PAGE, stub.text, PAGE);
+	stub.text = mem + PAGE;
+	for (int i = 0; i < 3; i += 2) {
+		jit.text_start = addr_of(mem) + i * PAGE;
+		jit.text_end = jit.text_start + PAGE;
+		ASSERT_EQ(0, register_jit(&jit));
+		ASSERT_TRUE(proc_line_of(jit.text_start, &l[i]));
+	}
+	ASK();
+	for (int i = 0; i < 3; i += 2) {
+		/* The stub has a frame pointer to this. */
+		frames[0][0] = 0;
+		frames[0][1] = addr_of(mem) + i * PAGE + 8;
+		stub_fp = addr_of(frames);
+		ASSERT_EQ(0, tracefs_clear(&self->t));
+		stub_run(&stub, NULL);
+		READ_LOG();
+		ASSERT_TRUE(trace_stack(&self->log,
+					cookie_of(&self->log,
+						  trace_find(&self->log, NULL,
+							     "sys_enter: ")), s));
+		ASSERT_EQ(2, s->nr);
+		EXPECT_STREQ("", s->stop);
+		EXPECT_EQ(0, s->frame[0].id);
+		EXPECT_EQ(addr_of(stub.text) + stub.marker_off, s->frame[0].offset);
+		EXPECT_EQ(l[i].q.id, s->frame[1].id);
+		EXPECT_EQ(frames[0][1], s->frame[1].offset);
+	}
+	stub_fp = 0;
+}
+
 /* It has no file, but an id: as an object that is loaded at its first byte. */
 TEST_F(trace, vdso)
 {

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "unwind_fixture.h"
+#include "jit_table.h"
 #include "proc_file.h"
 
 #ifndef PT_GNU_SFRAME
@@ -223,6 +224,70 @@ static int frames(void (*call)(void))
 
 	return truth.nr_noted == 2 ? check_frames() : NO_STACK;
 }
+
+/* ------------------------------------------------------------------ 32-bit code */
+
+/* void run_in_32_bits(uint32_t code, void *stack): both below 4 GiB */
+asm(
+"	.pushsection .text\n"
+"run_in_32_bits:\n"
+"	push	%rbp\n"
+"	push	%rbx\n"
+"	mov	%rsp, %rax\n"
+"	mov	%rsi, %rsp\n"
+"	push	%rax\n"
+"	sub	$4, %rsp\n"
+"	lea	32(%rdi), %eax\n"
+"	mov	%eax, (%rsp)\n"
+"	xor	%ebp, %ebp\n"
+"	movl	%edi, -16(%rsp)\n"
+"	movw	$0x23, -12(%rsp)\n"
+"	ljmp	*-16(%rsp)\n"
+"	.popsection\n"
+);
+
+void run_in_32_bits(uint64_t code, void *stack);
+
+static const uint8_t code_of_32_bits[] = {
+	/* A function with a frame pointer: getpgrp(), whose number is 65 */
+	0x55, 0x89, 0xe5, 0xb8, 65, 0x00, 0x00, 0x00, 0xcd, 0x80, 0x5d, 0xc3,
+	/* What it returns to: ljmp $0x33, $here + 16 */
+	[32] = 0xea, 0, 0, 0, 0, 0x33, 0x00,
+	/* pop %rsp; pop %rbx; pop %rbp; ret */
+	[48] = 0x5c, 0x5b, 0x5d, 0xc3,
+};
+
+/* It has no tables, whatever a 64-bit process has registered. */
+TEST_F(unwind, code_of_32_bits)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT;
+	uint8_t *code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, flags, -1, 0);
+	uint8_t *stack = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, flags, -1, 0);
+	uint32_t target = addr_of(code) + 48;
+	long nr = 20;	/* getpid() there */
+
+	asm volatile("int $0x80" : "+a"(nr) : : "r8", "r9", "r10", "r11", "memory");
+	if ((int)nr != getpid())
+		SKIP(return, "no CONFIG_IA32_EMULATION");
+	ASSERT_NE(MAP_FAILED, code);
+	ASSERT_NE(MAP_FAILED, stack);
+	memcpy(code, code_of_32_bits, sizeof(code_of_32_bits));
+	memcpy(code + 33, &target, sizeof(target));
+	ASSERT_EQ(0, mprotect(code, PAGE, PROT_READ | PROT_EXEC));
+	/* Outermost: a walk that went by this would end at once. */
+	ASSERT_EQ(0, register_jit(&(struct code_jit_info) {
+		.text_start = addr_of(code), .text_end = addr_of(code) + PAGE,
+		.jit_flags = CODE_JIT_DEFAULT_RULE, .info = CODE_FRE_OUTERMOST }));
+	sampler_close(&self->sampler);
+	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, 65));
+	run_in_32_bits(addr_of(code), stack + 16 * PAGE);
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	ASSERT_EQ(2, self->stack.nr);
+	EXPECT_EQ(addr_of(code) + 10, self->stack.ip[0]);
+	EXPECT_EQ(addr_of(code) + 32, self->stack.ip[1]);
+}
+
+/* --------------------------------------------------------------------- nowhere */
 
 static sigjmp_buf back;
 

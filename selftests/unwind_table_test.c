@@ -423,7 +423,6 @@ static void walk_signal_frame(struct __test_metadata *_metadata,
 			      void *page, bool hidden, unsigned int nr)
 {
 	uc->uc_mcontext.gregs[REG_RIP] = 0x700000000000;
-	uc->uc_mcontext.gregs[REG_RSP] = addr_of(uc);
 	uc->uc_mcontext.gregs[REG_RBP] = 0;
 	uc->uc_mcontext.gregs[REG_CSGSFS] = 0x33;
 	stub_plant = addr_of(self->stub.text) + 1024;
@@ -465,8 +464,12 @@ TEST_F(table, signal_frame_of_which_a_part_cannot_be_read)
 	for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
 		uc = (void *)(pages + PAGE -
 			      offsetof(ucontext_t, uc_mcontext.gregs[regs[i] + 1]));
+		uc->uc_mcontext.gregs[REG_RSP] = addr_of(uc);
 		walk_signal_frame(_metadata, self, uc, pages, false, 3);
 		walk_signal_frame(_metadata, self, uc, pages, true, 2);
+		/* Nor is it one of a task whose stack lies askew. */
+		uc->uc_mcontext.gregs[REG_RSP]++;
+		walk_signal_frame(_metadata, self, uc, pages, false, 2);
 	}
 	stub_plant = 0;
 	stub_fp = 0;
