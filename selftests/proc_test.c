@@ -153,6 +153,25 @@ TEST_F(proc, line_of_a_file)
 	EXPECT_NE(NULL, strstr(self->all, want));
 }
 
+/* Nothing is read from a device, as that may do anything. */
+TEST_F(proc, line_of_a_device)
+{
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	struct proc_line l;
+	void *text;
+
+	ASSERT_LE(0, fd);
+	text = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	close(fd);
+	ASSERT_NE(MAP_FAILED, text);
+	ASSERT_EQ(0, register_elf_text(addr_of(text), addr_of(text) + PAGE));
+	ASSERT_TRUE(proc_line_of(addr_of(text), &l));
+	EXPECT_EQ(CODE_NAMES_VERIFIED, l.q.names);
+	EXPECT_EQ(0, l.q.build_id_size);
+	EXPECT_NE(0, l.q.inode);
+	EXPECT_STREQ("/dev/zero", l.path);
+}
+
 TEST_F(proc, lines_are_all_there_is)
 {
 	struct proc_line l;

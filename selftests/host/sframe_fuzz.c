@@ -108,6 +108,7 @@ static void try_cuts(const struct sframe_section *sec,
 		     const struct choice *choice)
 {
 	struct sframe_section unread = { .start = sec->start, .end = sec->end };
+	struct unwind_rule rule;
 	unsigned long at, start;
 	s64 off;
 	u32 size;
@@ -124,6 +125,9 @@ static void try_cuts(const struct sframe_section *sec,
 	}
 	user_arena.fault = sec->start + sizeof(struct sframe_header) - 1;
 	require(sframe_read_header(&unread) == -EFAULT);
+	/* Nor is it looked at where its last byte is not in user space. */
+	user_arena.fault = user_arena.end--;
+	require(sframe_find(sec, sec->start, &rule) == -EFAULT);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
