@@ -385,6 +385,13 @@ TEST_F(unwind, lost_frame_pointer_is_not_tried)
 		jit_describe(p.outer, &jit_fp);
 		check_pair(_metadata, self, &p, inner[i]->loses_fp ?
 			   INNERMOST_FRAMES : COMPLETE);
+		/* Nor is it by a row below which the address is exact. */
+		p.inner_row = jit_row_at(&region,
+					 (void *)jit_return_address(p.inner, inner[i]));
+		ASSERT_NE(NULL, p.inner_row);
+		p.inner_row->info |= CODE_FRE_SIGNAL;
+		check_pair(_metadata, self, &p, inner[i]->loses_fp ?
+			   INNERMOST_FRAMES : COMPLETE);
 	}
 }
 
