@@ -121,7 +121,8 @@ plot()
 
 	command -v gnuplot > /dev/null || return 0
 	for data in "$out"/plots/*.dat; do
-		[ -e "$data" ] || continue
+		# Nothing but zeros has no place on a logarithmic scale.
+		grep -q -s ' .*[1-9]' "$data" || continue
 		name=$(basename "$data" .dat)
 		gnuplot -e "data='$data'; out='${data%.dat}.svg'; name='$name'" \
 			"$top/scripts/bench.gnuplot" 2> "$out/logs/plot-$name.log" ||
