@@ -17,6 +17,8 @@
 #include "bench.h"
 
 #define ROUNDS		9
+/* What a child leaves behind is freed at some time. */
+#define FORK_ROUNDS	60
 #define NR_FORKS	50
 #define NR_CALLS	1000
 #define MAX_TEXTS	5000
@@ -146,11 +148,41 @@ static void register_up_to(const char *text, int *made, int nr)
 	}
 }
 
-int main(int argc, char **argv)
+static void bench_forks(const char *who, const char *text, int nr)
+{
+	result("fork", who, nr, least(forks, NULL, FORK_ROUNDS), "insns");
+}
+
+static void bench_mappings(const char *who, const char *text, int nr)
+{
+	result("munmap", who, nr, least(munmaps, NULL, ROUNDS), "insns");
+	result("munmap-untouched", who, nr,
+	       least(munmaps_untouched, NULL, ROUNDS), "insns");
+	result("mremap", who, nr, least(mremaps, NULL, ROUNDS), "insns");
+	if (nr)
+		result("unregister", who, nr,
+		       least(removals, &(struct texts){ text, nr }, ROUNDS),
+		       "insns");
+}
+
+static void each_size(void (*bench)(const char *who, const char *text, int nr),
+		      const char *who, const char *text)
 {
 	const int sizes[] = { 0, 50, MAX_TEXTS };
-	const char *text, *who;
 	int made = 0;
+
+	unregister_all();
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
+		if (sizes[s] && !have_codectl())
+			break;
+		register_up_to(text, &made, sizes[s]);
+		bench(who, text, made);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *text, *who;
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: mm_bench CASE\n");
@@ -158,23 +190,9 @@ int main(int argc, char **argv)
 	}
 	who = argv[1];
 	text = map_pages(2 * MAX_TEXTS, PROT_READ | PROT_EXEC);
-	unregister_all();
 	result("syscall", who, 0, least(syscalls, NULL, ROUNDS), "insns");
-	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
-		if (sizes[s] && !have_codectl())
-			break;
-		register_up_to(text, &made, sizes[s]);
-		result("fork", who, made, least(forks, NULL, ROUNDS), "insns");
-		result("munmap", who, made, least(munmaps, NULL, ROUNDS),
-		       "insns");
-		result("munmap-untouched", who, made,
-		       least(munmaps_untouched, NULL, ROUNDS), "insns");
-		result("mremap", who, made, least(mremaps, NULL, ROUNDS),
-		       "insns");
-		if (!made)
-			continue;
-		result("unregister", who, made,
-		       least(removals, &(struct texts){ text, made }, ROUNDS), "insns");
-	}
+	each_size(bench_mappings, who, text);
+	/* Then, when nothing changes any more what it copies but registrations. */
+	each_size(bench_forks, who, text);
 	return 0;
 }
