@@ -111,7 +111,8 @@ command -v pahole > /dev/null ||
 run "sparse and W=1, our objects" check_objects
 run "headers for user space, each alone" check_headers
 run "pahole, structures for user space, -m64 and -m32" check_holes
-run "glibc, lint-makefiles" "$build/glibc/scripts/lint-makefiles.sh" python3 "$build/glibc"
+run "glibc, lint-makefiles" bash \
+	"$build/glibc/scripts/lint-makefiles.sh" python3 "$build/glibc"
 run "glibc, calls through the PLT of its own" check_glibc elf/ check-localplt
 run "glibc, ABI of ld.so" check_glibc elf/ check-abi-ld
 run "glibc, ABI of libc.so" check_glibc '' check-abi-libc
