@@ -91,14 +91,10 @@ static bool frames_are_true(const struct trace_stack *s)
 static enum result check_stack(FIXTURE_DATA(trace) * self)
 {
 	struct trace_stack *s = &self->stack;
-	const struct trace_entry *e;
-	uint64_t cookie;
 
 	if (trace_log_read(&self->log, &self->t))
 		return WRONG;
-	e = trace_find(&self->log, NULL, "sys_enter: ");
-	cookie = cookie_of(&self->log, e);
-	if (!cookie || !trace_stack(&self->log, cookie, s))
+	if (!syscall_stack(&self->log, s))
 		return SHORTER;
 	if (!frames_are_true(s))
 		return WRONG;

@@ -77,6 +77,15 @@ static inline void expect_true_stack(struct __test_metadata *_metadata,
 	EXPECT_STREQ("", self->stack.stop);
 }
 
+/* The stack of the first system call in the log. */
+static inline bool syscall_stack(const struct trace_log *log,
+				 struct trace_stack *stack)
+{
+	const struct trace_entry *e = trace_find(log, NULL, "sys_enter: ");
+
+	return trace_stack(log, cookie_of(log, e), stack);
+}
+
 #define EXPECT_TRUE_STACK_OF(event)					\
 	expect_true_stack(_metadata, self, event)
 

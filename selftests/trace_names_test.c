@@ -103,7 +103,6 @@ TEST_F(trace, claims)
 TEST_F(trace, frames_of_a_claim)
 {
 	struct trace_stack *s = &self->stack;
-	const struct trace_entry *e;
 	struct trace_register r;
 
 	WITH_STUB();
@@ -115,8 +114,7 @@ TEST_F(trace, frames_of_a_claim)
 	ASSERT_NE(NULL, trace_find_register(&self->log, NULL, getpid(),
 					    addr_of(stub.text), &r));
 	EXPECT_STREQ("", r.n.build_id);
-	e = trace_find(&self->log, NULL, "sys_enter: ");
-	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, e), s));
+	ASSERT_TRUE(syscall_stack(&self->log, s));
 	ASSERT_LT(2, s->nr);
 	EXPECT_EQ(stub.marker_off, s->frame[0].offset);
 	EXPECT_EQ(r.id, s->frame[0].id);
@@ -206,7 +204,6 @@ TEST_F(trace, claims_about_a_file)
 /* Text that was copied out of its file is still that of the file. */
 TEST_F(trace, text_apart_from_its_file)
 {
-	const struct trace_entry *e;
 	struct trace_file f;
 	uint8_t *object;
 	struct stub stub;
@@ -231,9 +228,7 @@ TEST_F(trace, text_apart_from_its_file)
 	ASSERT_EQ(0, ask_for_stacks(&self->t, false));
 	stub_run(&stub, NULL);
 	READ_LOG();
-	e = trace_find(&self->log, NULL, "sys_enter: ");
-	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, e),
-				&self->stack));
+	ASSERT_TRUE(syscall_stack(&self->log, &self->stack));
 	EXPECT_EQ(truth.nr, self->stack.nr);
 	EXPECT_EQ(PAGE + stub.marker_off, self->stack.frame[0].offset);
 	ASSERT_TRUE(trace_find_file(&self->log, self->stack.first,

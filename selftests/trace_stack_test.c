@@ -119,10 +119,7 @@ TEST_F(trace, compiled_code_in_a_file)
 	ASK();
 	stub_run(&stub, NULL);
 	READ_LOG();
-	ASSERT_TRUE(trace_stack(&self->log,
-				cookie_of(&self->log,
-					  trace_find(&self->log, NULL,
-						     "sys_enter: ")), s));
+	ASSERT_TRUE(syscall_stack(&self->log, s));
 	EXPECT_EQ(truth.nr, s->nr);
 	EXPECT_EQ(addr_of(copy) + stub.marker_off, s->frame[0].offset);
 	EXPECT_EQ(l.q.id, s->frame[0].id);
@@ -132,7 +129,6 @@ TEST_F(trace, compiled_code_in_a_file)
 TEST_F(trace, code_that_is_not_registered)
 {
 	struct trace_stack *s = &self->stack;
-	const struct trace_entry *e = NULL;
 	struct trace_file f;
 	struct stub stub;
 	uint8_t *copy;
@@ -148,8 +144,7 @@ TEST_F(trace, code_that_is_not_registered)
 	ASSERT_NE(MAP_FAILED, copy);
 	unlink("/tmp/trace_stack_elf");
 	READ_LOG();
-	e = trace_find(&self->log, NULL, "sys_enter: ");
-	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, e), s));
+	ASSERT_TRUE(syscall_stack(&self->log, s));
 	EXPECT_EQ(1, s->nr);
 	EXPECT_STREQ("fp-end", s->stop);
 	EXPECT_EQ(addr_of(stub.text) + stub.marker_off, s->frame[0].offset);
@@ -159,8 +154,7 @@ TEST_F(trace, code_that_is_not_registered)
 	ASSERT_EQ(0, tracefs_clear(&self->t));
 	stub_run(&stub, NULL);
 	READ_LOG();
-	e = trace_find(&self->log, NULL, "sys_enter: ");
-	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, e), s));
+	ASSERT_TRUE(syscall_stack(&self->log, s));
 	EXPECT_EQ(1, s->nr);
 	EXPECT_EQ(PAGE + stub.marker_off, s->frame[0].offset);
 	ASSERT_TRUE(trace_find_file(&self->log, s->first, s->frame[0].id, &f));
@@ -198,10 +192,7 @@ TEST_F(trace, free_memory_between_registrations)
 		ASSERT_EQ(0, tracefs_clear(&self->t));
 		stub_run(&stub, NULL);
 		READ_LOG();
-		ASSERT_TRUE(trace_stack(&self->log,
-					cookie_of(&self->log,
-						  trace_find(&self->log, NULL,
-							     "sys_enter: ")), s));
+		ASSERT_TRUE(syscall_stack(&self->log, s));
 		ASSERT_EQ(2, s->nr);
 		EXPECT_STREQ("", s->stop);
 		EXPECT_EQ(0, s->frame[0].id);
@@ -261,7 +252,6 @@ static void call_next_stub(void)
 TEST_F(trace, many_ids_in_a_stack)
 {
 	struct trace_stack *s = &self->stack;
-	const struct trace_entry *e;
 	unsigned int jit = 0, none = 0;
 	struct trace_file f;
 
@@ -273,8 +263,7 @@ TEST_F(trace, many_ids_in_a_stack)
 	ASK();
 	call_next_stub();
 	READ_LOG();
-	e = trace_find(&self->log, NULL, "sys_enter: ");
-	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, e), s));
+	ASSERT_TRUE(syscall_stack(&self->log, s));
 	EXPECT_LT(NR_STUBS, s->nr);
 	EXPECT_STREQ("", s->stop);
 	for (unsigned int i = 0; i < s->nr; i++) {
@@ -323,10 +312,7 @@ TEST_F(trace, interrupted_at_the_first_byte)
 	ASK();
 	((void (*)(void))(mem + PAGE))();
 	READ_LOG();
-	ASSERT_TRUE(trace_stack(&self->log,
-				cookie_of(&self->log,
-					  trace_find(&self->log, NULL,
-						     "sys_enter: ")), s));
+	ASSERT_TRUE(syscall_stack(&self->log, s));
 	EXPECT_STREQ("", s->stop);
 	for (unsigned int i = 0; i < s->nr; i++) {
 		if (s->frame[i].offset != addr_of(mem) + PAGE)
