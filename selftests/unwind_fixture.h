@@ -52,4 +52,19 @@ static noinline __attribute__((unused)) void leaf(void)
 	truth_capture(ip);
 }
 
+/* Where a handler of the signal returns to, as the kernel has it; 0 on failure. */
+static inline uint64_t trampoline_address(int sig)
+{
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		unsigned long mask;
+	} kernel_sa;
+
+	if (syscall(__NR_rt_sigaction, sig, NULL, &kernel_sa, 8))
+		return 0;
+	return addr_of(kernel_sa.restorer);
+}
+
 #endif /* CODECTL_UNWIND_FIXTURE_H */

@@ -253,25 +253,11 @@ TEST_F(altstack, nested_handler_on_the_same_stack)
 	EXPECT_TRUE_STACK();
 }
 
-/* The trampoline as the topmost frame: at each of its two instructions. */
-static noinline uint64_t trampoline_address(int sig)
-{
-	struct {
-		void *handler;
-		unsigned long flags;
-		void *restorer;
-		unsigned long mask;
-	} kernel_sa;
-
-	if (syscall(__NR_rt_sigaction, sig, NULL, &kernel_sa, 8))
-		return 0;
-	return addr_of(kernel_sa.restorer);
-}
-
 static void quiet(int sig)
 {
 }
 
+/* The trampoline as the topmost frame: at each of its two instructions. */
 static void check_trampoline(struct __test_metadata *_metadata,
 			     FIXTURE_DATA(unwind) * self, unsigned int off)
 {
