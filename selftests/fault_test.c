@@ -419,34 +419,36 @@ FIXTURE_TEARDOWN_PARENT(nodes)
 	refuse_nodes(false);
 }
 
-/* Each second page of some; what is refused has changed nothing. */
-TEST_F(nodes, register_and_unregister)
+/*
+ * Does it for each second page of some; what is refused has changed nothing, and
+ * what is done is refused with @error.  How many were refused.
+ */
+static unsigned int each_refused(struct __test_metadata *_metadata, uint64_t text,
+				 int (*call)(uint64_t start, uint64_t end), int error)
 {
-	unsigned int nr[2] = { 0 };
-	uint64_t start;
+	unsigned int refused = 0;
 	int ret;
 
-	for (int i = 0; i < 32; i++) {
-		start = self->text + 2 * i * PAGE;
+	for (uint64_t start = text; start < text + 64 * PAGE; start += 2 * PAGE) {
 		ASSERT_EQ(0, refuse_nodes(true));
-		ret = register_claim(start, start + PAGE);
+		ret = call(start, start + PAGE);
 		ASSERT_EQ(0, refuse_nodes(false));
 		ASSERT_TRUE(!ret || ret == -ENOMEM);
-		nr[0] += !!ret;
-		EXPECT_EQ(ret ? 0 : -EEXIST, register_claim(start, start + PAGE));
+		refused += !!ret;
+		EXPECT_EQ(ret ? 0 : error, call(start, start + PAGE));
 	}
-	for (int i = 0; i < 32; i++) {
-		start = self->text + 2 * i * PAGE;
-		ASSERT_EQ(0, refuse_nodes(true));
-		ret = unregister_text(start, start + PAGE);
-		ASSERT_EQ(0, refuse_nodes(false));
-		ASSERT_TRUE(!ret || ret == -ENOMEM);
-		nr[1] += !!ret;
-		EXPECT_EQ(ret ? 0 : -ENOENT, unregister_text(start, start + PAGE));
-	}
-	TH_LOG("refused %u, and %u to go", nr[0], nr[1]);
-	EXPECT_LT(0, nr[0]);
-	EXPECT_LT(0, nr[1]);
+	return refused;
+}
+
+TEST_F(nodes, register_and_unregister)
+{
+	unsigned int registered, unregistered;
+
+	registered = each_refused(_metadata, self->text, register_claim, -EEXIST);
+	unregistered = each_refused(_metadata, self->text, unregister_text, -ENOENT);
+	TH_LOG("refused %u, and %u to go", registered, unregistered);
+	EXPECT_LT(0, registered);
+	EXPECT_LT(0, unregistered);
 }
 
 TEST_HARNESS_MAIN
