@@ -9,6 +9,7 @@
 #include <link.h>
 #include <sys/resource.h>
 
+#include "../proc_file.h"
 #include "bench.h"
 #include "jit_chain.h"
 #include "walks.h"
@@ -117,21 +118,6 @@ static void with_faults(void)
 	}
 }
 
-/* Nothing is left that a table could say. */
-static void unregister_all(void)
-{
-	FILE *f = fopen("/proc/self/codectl", "r");
-	unsigned long start, end;
-	char line[4096];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx", &start, &end) == 2 &&
-		    unregister_text(start, end))
-			die("codectl");
-	if (f)
-		fclose(f);
-}
-
 /* Without the call, as any kernel does it; and where nothing is registered. */
 static void by_frame_pointer(void)
 {
@@ -139,7 +125,8 @@ static void by_frame_pointer(void)
 		chain_walks("fp-stock", WALK_WARM);
 		return;
 	}
-	unregister_all();
+	if (proc_unregister_all())
+		die("codectl");
 	chain_walks("fp-unregistered", WALK_WARM);
 	if (sysctl_write("kernel/codectl", 0))
 		die("sysctl");
