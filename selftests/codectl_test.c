@@ -200,6 +200,11 @@ unsigned int scaled_seconds(unsigned int seconds)
 	return seconds * (scale ? atoi(scale) : 1);
 }
 
+bool is_slow(void)
+{
+	return scaled_seconds(1) > 1;
+}
+
 double now(void)
 {
 	struct timespec ts;

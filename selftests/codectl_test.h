@@ -87,6 +87,8 @@ int text_segment_of(const void *addr, uint64_t *start, uint64_t *end);
 
 /* A deadline, scaled by TEST_TIME_SCALE for slow machines. */
 unsigned int scaled_seconds(unsigned int seconds);
+/* Whether they are scaled: an access to memory takes several times as long. */
+bool is_slow(void);
 double now(void);
 
 #endif /* CODECTL_TEST_H */

@@ -204,7 +204,7 @@ FIXTURE_TEARDOWN(race)
 static void run(struct __test_metadata *_metadata,
 		void *(*const threads[])(void *), void **args, unsigned int nr)
 {
-	double end = now() + scaled_seconds(3);
+	double end = now() + scaled_seconds(1) + 2;
 	pthread_t thread[8];
 
 	for (unsigned int i = 0; i < nr; i++)
