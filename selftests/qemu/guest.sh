@@ -21,7 +21,7 @@ usage()
 	  --out DIR                 bring the guest's /out back into DIR
 	  --icount                  one CPU, whose clock counts an instruction a ns
 	  --plugin FILE[,ARG...]    a plugin of QEMU
-  --in-turn                 two CPUs that take turns
+	  --in-turn                 two CPUs that take turns
 	  --timeout SECONDS         give up after that time (default: 600)
 	  --log FILE                keep the kernel's log there
 
