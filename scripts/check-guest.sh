@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: check-guest.sh BUILDDIR fast|debug|coverage [TEST]
+# usage: check-guest.sh BUILDDIR fast|debug|coverage [PATTERN [RESULT]]
 #
-# Runs the guest's tests, or that one, in one boot; their TAP goes to
-# results/guest-KERNEL.tap. Says which failed. What the coverage kernel and the
-# programs that go with it count comes back to coverage/guest.
+# Runs the guest's tests, or those whose names match, in one boot; their TAP goes
+# to results/RESULT.tap (guest-KERNEL). Says which failed. What the coverage
+# kernel and the programs that go with it count comes back to coverage/guest.
 #
 # TEST_SECONDS is how long a test may take; TEST_CYCLES, TRACE_STACKS and
 # FUZZ_CALLS, where they are set, tell tests to try longer than usual, and
@@ -13,10 +13,10 @@
 
 set -u
 
-build=$1 kernel=$2 test=${3:-}
+build=$1 kernel=$2 tests=${3:-} name=${4:-guest-$2}
 top=$(cd "$(dirname "$0")/.." && pwd)
-result=$build/results/guest-$kernel.tap
-console=$build/results/console-$kernel.log
+result=$build/results/$name.tap
+console=$build/results/console${name#guest}.log
 
 case $kernel in
 fast) each=300 all=1800 scale=1 ;;
@@ -46,7 +46,7 @@ run()
 		${TRACE_STACKS:+TRACE_STACKS="$TRACE_STACKS"} \
 		${FUZZ_CALLS:+FUZZ_CALLS="$FUZZ_CALLS"} \
 		${FUZZ_SEED:+FUZZ_SEED="$FUZZ_SEED"} \
-		sh /run-tests.sh "$each" "$test" > "$1" 2> "$result.said"
+		sh /run-tests.sh "$each" "$tests" > "$1" 2> "$result.said"
 }
 
 # QEMU's threads of emulated CPUs may go on executing the breakpoint by which the
@@ -88,9 +88,9 @@ if [ $status -ne 0 ] && emulator_erred; then
 fi
 if [ $status -ne 0 ]; then
 	{
-		printf '# plan guest-%s\n# begin guest-%s\n' "$kernel" "$kernel"
+		printf '# plan %s\n# begin %s\n' "$name" "$name"
 		head -n 50 "$result.said" | sed 's/^/# /'
-		printf '# end guest-%s %d\n' "$kernel" $status
+		printf '# end %s %d\n' "$name" $status
 	} >> "$result"
 fi
 awk -f "$top/scripts/tap-summary.awk" "$result"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: run-tests.sh SECONDS [NAME]
+# usage: run-tests.sh SECONDS [PATTERN]
 #
-# Runs in the guest every test program, or the one of that name, and gives
+# Runs in the guest every test program, or those whose names match, and gives
 # their TAP one after the other, framed by lines that tap-summary.awk reads:
 #
 #	# plan PROGRAM...
@@ -12,7 +12,7 @@
 #
 # Those named in TESTS_DONE are left out.
 
-seconds=$1 only=${2:-}
+seconds=$1 only=${2:-*}
 tests=/usr/lib/codectl
 
 programs=''
@@ -39,9 +39,10 @@ for path in "$tests"/selftests/*_test "$tests"/selftests/*_test.sh \
 	case " ${TESTS_DONE:-} " in
 	*" $name "*) continue ;;
 	esac
-	if [ -z "$only" ] || [ "$only" = "$name" ]; then
-		programs="$programs $name=$path"
-	fi
+	# shellcheck disable=SC2254
+	case $name in
+	$only) programs="$programs $name=$path" ;;
+	esac
 done
 
 printf '# plan'
