@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What registrations take is charged to the memory cgroup of who makes them; with
- * claims, so that it is more than such a group has in advance.
+ * What registrations take is charged to the memory cgroup of who makes them: so
+ * much that it is more than such a group has in advance.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,12 +12,7 @@
 #define CGROUP "/sys/fs/cgroup"
 #define GROUP CGROUP "/codectl_charge_test"
 
-#define NR 1000
-#define EACH 16
 #define PAGES 4
-#define PATH_LEN 4000
-/* A part of what is charged first was there in advance. */
-#define LEAST 3000
 
 static int put(const char *file, const char *text)
 {
@@ -66,23 +61,39 @@ FIXTURE_TEARDOWN(charge)
 	rmdir(GROUP);
 }
 
-TEST_F(charge, registrations)
+/* @least bytes for each of @nr: a part of what is charged was there in advance. */
+static void charge_all(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(charge) * self, const char *path,
+		       unsigned int nr, long least)
 {
-	struct code_elf_info info = { .elf_start = self->text };
-	static char path[PAGE];
+	struct code_elf_info info = {
+		.elf_start = self->text,
+		.elf_end = self->text + PAGES * PAGE,
+		.pathname = addr_of(path),
+	};
 	long before = charged();
 
-	memset(path, 'p', PATH_LEN);
-	info.elf_end = self->text + PAGES * PAGE;
-	info.pathname = addr_of(path);
 	ASSERT_LT(0, before);
-	for (unsigned int i = 0; i < NR; i++) {
-		info.text_start = self->text + i * EACH;
-		info.text_end = info.text_start + EACH;
+	for (unsigned int i = 0; i < nr; i++) {
+		info.text_start = self->text + i;
+		info.text_end = info.text_start + 1;
 		ASSERT_EQ(0, register_elf(&info));
 	}
 	TH_LOG("%ld bytes, then %ld", before, charged());
-	EXPECT_LE(NR * LEAST, charged() - before);
+	EXPECT_LE(nr * least, charged() - before);
+}
+
+TEST_F(charge, registrations)
+{
+	charge_all(_metadata, self, NULL, 16000, 80);
+}
+
+TEST_F(charge, claims)
+{
+	static char path[PAGE];
+
+	memset(path, 'p', 4000);
+	charge_all(_metadata, self, path, 1000, 3000);
 }
 
 TEST_HARNESS_MAIN

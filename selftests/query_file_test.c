@@ -11,6 +11,7 @@
 
 #include "kselftest_harness.h"
 #include "proc_file.h"
+#include "stub.h"
 
 #define DIR "/tmp/codectl-query"
 #define AT(name) DIR "/dir/" name
@@ -624,16 +625,22 @@ TEST_F(memory, parts_of_a_claim)
 /* A table in a file makes no name for the text. */
 TEST_F(memory, name_of_the_table)
 {
-	int fd = open("/proc/self/exe", O_RDONLY);
+	int fd = memfd_create("table", MFD_CLOEXEC);
 	struct proc_line l;
+	struct stub stub;
+	void *table;
 
-	ASSERT_NE(MAP_FAILED, mmap(self->text, PAGE, PROT_READ | PROT_EXEC,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-				   -1, 0));
-	ASSERT_NE(MAP_FAILED, mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0));
-	ASSERT_EQ(0, register_elf_text(self->start, self->start + PAGE));
+	ASSERT_EQ(0, stub_map(&stub, 1));
+	stub_table(&stub);
+	ASSERT_EQ(stub.table_size, write(fd, stub.table, stub.table_size));
+	table = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	ASSERT_NE(MAP_FAILED, table);
+	ASSERT_EQ(0, register_text(self->start, self->start + PAGE, table,
+				   stub.table_size));
 	ASSERT_TRUE(ask_memory(self, &l));
+	EXPECT_EQ(addr_of(table), l.q.sframe_start);
 	EXPECT_EQ(CODE_NAMES_NONE, l.q.names);
+	EXPECT_EQ(0, l.q.file_id);
 }
 
 TEST_HARNESS_MAIN
