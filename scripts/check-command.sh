@@ -19,6 +19,7 @@ why()
 	tail -n 12 "$log"
 }
 
+echo 1..1
 "$@" > "$log" 2>&1
 status=$?
 if [ $status -eq 0 ]; then

@@ -5,7 +5,7 @@
 # Prints each failing test by name, with what its program said before, and at
 # last "N passed, N failed". A test that was skipped, was planned and gave no
 # result, or whose program ended badly without naming a failing test, has
-# failed; so has a file without a result.
+# failed; so has a file without a result, or with neither plan nor frame.
 
 function failure(name,	i, first)
 {
@@ -41,6 +41,8 @@ function end_program(why)
 		failure(program ": " seen " results of " planned " planned")
 	else if (seen == 0)
 		failure(program ": no result")
+	else if (planned < 0 && !framed && !bad)
+		failure(program ": no plan")
 	else if (why != "" && !bad)
 		failure(program ": " why)
 	delete waiting[program]

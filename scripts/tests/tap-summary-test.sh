@@ -41,6 +41,8 @@ expect "results are missing" 1 '1 passed, 1 failed' \
 	< <(lines '1..3' 'ok 1 a')
 expect "more than planned" 1 '2 passed, 1 failed' \
 	< <(lines '1..1' 'ok 1 a' 'ok 2 b')
+expect "no plan" 1 '1 passed, 1 failed' \
+	< <(lines 'ok 1 a')
 expect "no result" 1 '0 passed, 1 failed' \
 	< <(lines 'noise')
 expect "an empty file" 1 '0 passed, 1 failed' < /dev/null
