@@ -8,28 +8,16 @@
 # EXPECT_ALL_FEATURES, what needs codectl(2) is skipped where it is not there.
 
 here=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=../../scripts/tap.sh
+. "$here/tests/tap.sh"
+
 demo=${DEMO:-$here/../demo}
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 programs=$(echo "$here"/programs/*.jd)
-count=0
-failed=0
-
 # A slow kernel has more samples, and less time for them.
 rounds=20 steps=150000 seconds=60
 [ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=8 steps=50000 seconds=300
-
-# result STATUS WHAT
-result()
-{
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count $2"
-		return
-	fi
-	echo "not ok $count $2"
-	failed=$((failed + 1))
-}
 
 jit_demo()
 {
@@ -260,8 +248,7 @@ fi
 
 if [ "$(sum registered)" = 0 ] && [ -z "${EXPECT_ALL_FEATURES:-}" ]; then
 	echo "# this kernel has no codectl(2)"
-	echo "1..$count"
-	exit "$((failed > 0))"
+	finish
 fi
 [ "$(sum registered)" = 1 ]
 result $? "the kernel knows the region"
@@ -301,5 +288,4 @@ result $? "perf has names of $names functions, at least 20"
 	! grep -q '\[unknown\] (/tmp/perf-\|\[unknown\] (//anon' "$out/script"
 result $? "each frame of compiled code has a name"
 
-echo "1..$count"
-exit "$((failed > 0))"
+finish
