@@ -37,6 +37,10 @@ programs=$build/obj/bench
 mkdir -p "$out/logs" || exit 2
 # What is mapped where decides how many pages of a table fault.
 guest=("$top/selftests/qemu/guest.sh" --append norandmaps --add "$programs:/bench")
+# The unpatched C library in the place of the patched one.
+stock=$build/obj/suites/glibc-before
+stock_libc=(--add "$stock/elf/ld.so:/lib64/ld-linux-x86-64.so.2"
+	    --add "$stock/libc.so:/usr/lib/libc.so.6" --add "$stock/math/libm.so:/usr/lib/libm.so.6")
 
 # From where to where the kernel walks a stack; it is not moved about.
 walk_addresses()
@@ -67,6 +71,10 @@ run()
 	guest) "${guest[@]}" --images "$images" -- sh -c "cd /bench && $2" ;;
 	stock)
 		"${guest[@]}" --images "$build/guest" --kernel stock --icount \
+			-- sh -c "cd /bench && $2"
+		;;
+	libc)
+		"${guest[@]}" --images "$images" --icount "${stock_libc[@]}" \
 			-- sh -c "cd /bench && $2"
 		;;
 	touched) run_touched "$2" ;;
@@ -119,7 +127,10 @@ plot()
 {
 	local data name
 
-	command -v gnuplot > /dev/null || return 0
+	if ! command -v gnuplot > /dev/null; then
+		echo "no plots: gnuplot is missing"
+		return
+	fi
 	for data in "$out"/plots/*.dat; do
 		# Nothing but zeros has no place on a logarithmic scale.
 		grep -q -s ' .*[1-9]' "$data" || continue
@@ -138,11 +149,13 @@ fill_docs()
 		cp "$out/page.md" "$page"
 }
 
-failed=()
+failed=() taken=0
 while read -r name where command; do
 	wanted "$name" || continue
+	taken=$((taken + 1))
 	run_one "$name" "$where" "$command"
 done < <(grep -v '^#' "$bench/runs")
+[ $taken -gt 0 ] || die "no run is called ${names[*]}"
 gather
 rm -rf "$out/plots"
 mkdir -p "$out/plots"
@@ -150,7 +163,7 @@ gawk -v out="$out" -f "$top/scripts/bench-report.awk" "$bench/bounds" "$out/resu
 	> "$out/report.md"
 missed=$?
 plot
-[ $docs = no ] || fill_docs
+[ $docs = no ] || fill_docs || failed+=("the tables of the page")
 cat "$out/report.md"
 [ ${#failed[@]} -eq 0 ] || echo "failed: ${failed[*]}"
 [ $missed -eq 0 ] && [ ${#failed[@]} -eq 0 ]

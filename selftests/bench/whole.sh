@@ -29,7 +29,9 @@ timed() {
 # profiled NAME CALLGRAPH - at $hertz
 profiled() {
 	name=$1
-	timed perf record -e cpu-clock -F "$hertz" --call-graph "$2" -o $data --
+	took=$(timed perf record -e cpu-clock -F "$hertz" --call-graph "$2" -o $data --)
+	echo "$took"
+	figure slowdown "$(echo "$took" | awk -v alone="$alone" '{ printf "%.2f", ($5 / alone - 1) * 100 }')" %
 	figure bytes "$(stat -c %s $data)" bytes
 	perf script -i $data --show-lost-events -F comm > $log 2> /dev/null
 	figure samples "$(grep -c -v PERF_RECORD $log)" samples
@@ -40,8 +42,9 @@ profiled() {
 # whole PROGRAM COMMAND
 whole() {
 	program=$1 job=$2 name=alone hertz=0 rounds=2
-	timed env
-	rounds=1
+	took=$(timed env)
+	echo "$took"
+	alone=$(echo "$took" | cut -f 5) rounds=1
 	for hertz in 1000 10000; do
 		profiled 'fp' fp
 		profiled defer fp,defer
@@ -53,4 +56,4 @@ whole() {
 echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent
 whole chain "$demo/chain 25"
 whole lua5.4 "$demo/lua5.4 $demo/workload.lua 1"
-whole jit-demo "$jit/jit-demo -n 1 $jit/programs/quicksort.jd"
+whole jit-demo "$jit/jit-demo -n 120 $jit/programs/quicksort.jd"
