@@ -8,11 +8,11 @@
 
 set -eu
 
-source=$1 obj=$2 tools=$3 jobs=$4
+source=$(realpath "$1") obj=$(realpath -m "$2") tools=$(realpath "$3") jobs=$4
 shift 4
 fragments=()
 while [ "$1" != -- ]; do
-	fragments+=("$1")
+	fragments+=("$(realpath "$1")")
 	shift
 done
 shift
@@ -59,7 +59,6 @@ configure()
 		kmake tinyconfig
 		(cd "$obj" && "$source/scripts/kconfig/merge_config.sh" -m -O "$obj" \
 			.config "${fragments[@]}" > /dev/null)
-		kmake olddefconfig
 		mv "$new.new" "$new"
 	fi
 	kmake olddefconfig

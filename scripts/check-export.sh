@@ -203,5 +203,5 @@ run "quilt takes the kernel's patches without fuzz" push linux "$top/kernel/patc
 run "quilt takes glibc's patches without fuzz" push glibc "$top/glibc-patches"
 [ "$mode" != --build ] || build_linux
 [ "$mode" != --build ] || build_glibc
-rm -rf "$build/export/glibc-tree"
+rm -rf "$build"/export/{linux-tree,glibc-tree,obj-with,obj-without,obj-selftests}
 finish

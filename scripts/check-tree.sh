@@ -17,15 +17,17 @@ files()
 	if git -C "$top" rev-parse --git-dir > /dev/null 2>&1; then
 		git -C "$top" ls-files
 	else
-		(cd "$top" && find . -type f | sed 's,^\./,,')
+		(cd "$top" && find . '(' -name build -o -name build-aux -o -name autom4te.cache ')' \
+			-prune -o -type f ! -name configure ! -name Makefile.in ! -name aclocal.m4 \
+			! -name config.h.in -print | sed 's,^\./,,')
 	fi
 }
 
 # Nothing new that git does not ignore.
-git -C "$top" status --porcelain > "$build/logs/tree.after" 2>/dev/null
-diff "$build/logs/tree.before" "$build/logs/tree.after" | sed 's/^/# /'
-cmp -s "$build/logs/tree.before" "$build/logs/tree.after"
-result $? "the build leaves the source tree as it was"
+if git -C "$top" status --porcelain > "$build/logs/tree.after" 2>/dev/null; then
+	diff "$build/logs/tree.before" "$build/logs/tree.after" | sed 's/^/# /'
+	result "${PIPESTATUS[0]}" "the build leaves the source tree as it was"
+fi
 
 "$top/kernel/prepare-kernel.sh" --linux="$build/linux" --check | sed 's/^/# /'
 result "${PIPESTATUS[0]}" "the kernel tree holds what kernel/ says"

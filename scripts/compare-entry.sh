@@ -18,19 +18,12 @@ trap 'rm -rf "$work"' EXIT
 
 # Addresses of the instructions and of jumps inside the function become
 # relative to the object's own layout: offsets within the function remain,
-# symbols of relocations remain, line tables do not. The bound of the system call
-# table grows with each call.
+# symbols of relocations remain, line tables do not.
 disassemble()
 {
-	local calls
-
-	calls=$(awk '$2 == "__NR_syscalls" { print $3 }' \
-		"$1/arch/x86/include/generated/uapi/asm/unistd_64.h")
 	"$tools/objdump" -d -r --no-show-raw-insn --no-addresses \
 		--disassemble="$3" "$1/$2" | sed -n '/^<.*>:$/,$p' |
-		sed -e "s/\$0x$(printf %x "$calls"),/\$NR_syscalls,/" \
-			-e "s/\$0x$(printf %x $((calls - 1))),/\$NR_syscalls-1,/" \
-			-e 's/[[:space:]]*#.*//' -e '/^Disassembly of section/d' -e '/^$/d' |
+		sed -e 's/[[:space:]]*#.*//' -e '/^Disassembly of section/d' -e '/^$/d' |
 		syscall_count "$1"
 }
 

@@ -31,7 +31,7 @@ find_signer()
 	export GIT_AUTHOR_NAME=${BASH_REMATCH[1]} GIT_AUTHOR_EMAIL=${BASH_REMATCH[2]}
 	export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
 	# What is the same today and tomorrow gives the same patches.
-	GIT_AUTHOR_DATE=$(git -C "$top" log -1 --format=%aI 2> /dev/null || date -I)
+	GIT_AUTHOR_DATE=$(git -C "$top" log -1 --format=%aI 2> /dev/null || date -Iseconds)
 	export GIT_AUTHOR_DATE GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 }

@@ -59,11 +59,13 @@ check_page()
 check_spelling()
 {
 	git ls-files | grep -v -E '^LICENSES/|\.abi$' |
-		xargs codespell -q 3 -L fo,nd,filp,cheduling
+		xargs -r codespell -q 3 -L fo,nd,filp,cheduling
 }
 
-command -v codespell > /dev/null ||
-	{ echo "lint: codespell is missing: apt-get install codespell" >&2; exit 1; }
+for tool in codespell mandoc git; do
+	command -v $tool > /dev/null ||
+		{ echo "lint: $tool is missing: apt-get install $tool" >&2; exit 1; }
+done
 [ -d "$build/linux" ] || { echo "lint: no kernel tree yet: run 'make linux'" >&2; exit 1; }
 cd "$top" || exit 1
 linux=$build/linux

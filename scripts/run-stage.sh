@@ -23,7 +23,7 @@ explain()
 	free=$(df -Pm "$build" | awk 'NR == 2 { print $4 }')
 	if grep -q 'No space left on device' "$log" || [ "${free:-1}" -lt 50 ]; then
 		echo "the disk of $build is full ($free MB left): free some space and run the same command again"
-	elif grep -q -E 'virtual memory exhausted|cannot allocate memory|Killed signal' "$log"; then
+	elif grep -q -i -E 'virtual memory exhausted|cannot allocate memory|Killed signal' "$log"; then
 		echo "this machine ran out of memory: close something, or run the same command again with JOBS=1"
 	elif grep -q '^sources: ' "$log"; then
 		grep '^sources: ' "$log" | tail -n 1

@@ -50,7 +50,7 @@ guest()
 # long SECONDS KERNEL TEST VARIABLE=VALUE...
 long()
 {
-	step "$3 for longer, $2 kernel" guest "long-$3" "$2" "$3" TEST_SECONDS="$1" "${@:4}"
+	step "$3 for longer, $2 kernel, ${*: -1}" guest "long-$3-$2-${*: -1}" "$2" "$3" TEST_SECONDS="$1" "${@:4}"
 }
 
 target()

@@ -26,7 +26,7 @@ each=${TEST_SECONDS:-900}
 repeats=${REPEATS:-5}
 suites=("$@")
 [ $# -gt 0 ] || suites=(kselftest-{clone3,proc,rseq,perf_events,user_events,mm}
-			glibc-{dlfcn,elf,nptl} guest-glibc)
+			glibc-{setjmp,dlfcn,elf,nptl} guest-glibc)
 # shellcheck source=tap.sh
 . "$top/scripts/tap.sh"
 

@@ -80,7 +80,8 @@ check_options()
 	esac
 	[ "$shell" = yes ] || [ ${#job[@]} -gt 0 ] || usage
 	if [ ! -e "$images/bzImage-$kernel" ] || [ ! -e "$images/root.squashfs" ]; then
-		die "no $kernel guest in $images: run ./quickstart guest, which builds it"
+		die "no $kernel guest in $images: 'make guest', 'make guest-debug', 'make kernel-stock'" \
+		    "or 'make coverage' builds it"
 	fi
 }
 
@@ -198,7 +199,7 @@ boot()
 	wait
 }
 
-# Prints the exit status to give.
+# Returns the exit status to give.
 judge()
 {
 	local verdict
