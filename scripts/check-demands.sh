@@ -4,13 +4,13 @@
 # usage: check-demands.sh TOP
 #
 # Whether docs/demands.md has a row for each demand, whether each row names a
-# test or says why there is none, and whether all tests that it names exist.
-# Prints what is wrong.
+# test or says why there is none, and whether all tests that it or
+# docs/testing.md names exist. Prints what is wrong.
 
 set -u -o pipefail
 
 cd "$1" || exit 1
-page=docs/demands.md
+page=docs/demands.md promises=docs/testing.md
 nr_demands=34
 wrong=0
 
@@ -26,6 +26,7 @@ source_of()
 	local file
 
 	case $1 in
+	libcodectl-*.sh) file=libcodectl/tests/${1#libcodectl-} ;;
 	libcodectl-*) file=libcodectl/tests/${1#libcodectl-}.c ;;
 	*_kunit) file=kernel/src/kernel/unwind/tests/$1.c ;;
 	*.sh) file=$(ls selftests/trace/"$1" jit-demo/tests/"$1" tools/tests/"$1" 2> /dev/null) ;;
@@ -76,9 +77,21 @@ check_row()
 	done <<< "$names"
 }
 
+# The tests of the library go without its name there.
+check_promises()
+{
+	local name
+
+	while read -r name; do
+		exists "$name" || exists "libcodectl-$name" ||
+			complain "$promises has $name, which there is not"
+	done < <(grep -o -E '\b[a-z][a-z_0-9-]*_test(\.sh)?(:[a-z_0-9]+)?\b' "$promises" | sort -u)
+}
+
 while read -r row; do
 	check_row "$row"
 done < <(rows)
+check_promises
 cmp -s <(rows | sed -n 's/^| \([0-9]*\) .*/\1/p') <(seq $nr_demands) ||
 	complain "the rows are not 1 to $nr_demands"
 exit $wrong
