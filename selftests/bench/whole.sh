@@ -26,12 +26,17 @@ timed() {
 		{ cat $log >&2; exit 1; }
 }
 
+# How much longer than alone.
+percent() {
+	awk -v alone="$alone" '{ printf "%.2f", ($5 / alone - 1) * 100 }'
+}
+
 # profiled NAME CALLGRAPH - at $hertz
 profiled() {
 	name=$1
 	took=$(timed perf record -e cpu-clock -F "$hertz" --call-graph "$2" -o $data --)
 	echo "$took"
-	figure slowdown "$(echo "$took" | awk -v alone="$alone" '{ printf "%.2f", ($5 / alone - 1) * 100 }')" %
+	figure slowdown "$(echo "$took" | percent)" %
 	figure bytes "$(stat -c %s $data)" bytes
 	perf script -i $data --show-lost-events -F comm > $log 2> /dev/null
 	figure samples "$(grep -c -v PERF_RECORD $log)" samples
