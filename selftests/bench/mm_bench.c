@@ -9,9 +9,11 @@
  * removed among so many; and, with none, what should not notice that there could
  * be some.  The mappings are always the same.
  */
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
-#include "../proc_file.h"
+#include "../codectl_test.h"
 #include "bench.h"
 
 #define ROUNDS		9
@@ -117,6 +119,26 @@ static double syscalls(void *arg)
 }
 
 /* What execve() and the C library have registered. */
+/* Touches no memory that fork() would have to copy from then on. */
+static void unregister_all(void)
+{
+	struct code_query q = {
+		.size = sizeof(q),
+		.query_flags = CODE_QUERY_OR_NEXT,
+	};
+	int fd = open("/proc/self/codectl", O_RDONLY);
+
+	while (fd >= 0 && !ioctl(fd, CODE_QUERY, &q)) {
+		if (unregister_text(q.text_start, q.text_end))
+			die("CODE_UNREGISTER");
+		q = (struct code_query) {
+			.size = sizeof(q),
+			.query_flags = CODE_QUERY_OR_NEXT,
+		};
+	}
+	close(fd);
+}
+
 static void register_up_to(const char *text, int *made, int nr)
 {
 	for (; *made < nr; (*made)++) {
@@ -150,8 +172,7 @@ static void each_size(void (*bench)(const char *who, const char *text, int nr),
 	const int sizes[] = { 0, 50, MAX_TEXTS };
 	int made = 0;
 
-	if (have_codectl() && proc_unregister_all())
-		die("CODE_UNREGISTER");
+	unregister_all();
 	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
 		if (sizes[s] && !have_codectl())
 			break;
