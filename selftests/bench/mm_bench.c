@@ -118,8 +118,10 @@ static double syscalls(void *arg)
 	return (double)(ticks() - from) / NR_CALLS;
 }
 
-/* What execve() and the C library have registered. */
-/* Touches no memory that fork() would have to copy from then on. */
+/*
+ * What execve() and the C library have registered; touches no memory that fork()
+ * would have to copy from then on.
+ */
 static void unregister_all(void)
 {
 	struct code_query q = {
