@@ -95,6 +95,27 @@ wanted()
 	return 1
 }
 
+# Of those of the same group, case and x.
+medians()
+{
+	gawk -F'\t' -v CONVFMT=%.12g '{
+		name = $2 "\t" $3 "\t" $4
+		if (!(name in nr))
+			names[++n] = name
+		value[name, ++nr[name]] = $5
+		unit[name] = $6
+	}
+	END {
+		for (i = 1; i <= n; i++) {
+			split("", v)
+			for (j = 1; j <= nr[names[i]]; j++)
+				v[j] = value[names[i], j] + 0
+			asort(v)
+			print names[i] "\t" v[int((j + 0.5) / 2)] "\t" unit[names[i]]
+		}
+	}'
+}
+
 # All figures of a run are replaced, or none.
 run_one()
 {
@@ -108,7 +129,7 @@ run_one()
 		rm -f "$out/logs/$name.tsv"
 		return
 	fi
-	sed -n "s/^RESULT\t/$name\t/p" "$log" > "$out/logs/$name.tsv"
+	grep '^RESULT' "$log" | medians | sed "s/^/$name\t/" > "$out/logs/$name.tsv"
 	echo "$(wc -l < "$out/logs/$name.tsv") figures"
 }
 
