@@ -66,17 +66,13 @@ run_touched()
 # run WHERE COMMAND
 run()
 {
+	local inside=(-- sh -c "cd /bench && $2")
+
 	case $1 in
-	icount) "${guest[@]}" --images "$images" --icount -- sh -c "cd /bench && $2" ;;
-	guest) "${guest[@]}" --images "$images" -- sh -c "cd /bench && $2" ;;
-	stock)
-		"${guest[@]}" --images "$build/guest" --kernel stock --icount \
-			-- sh -c "cd /bench && $2"
-		;;
-	libc)
-		"${guest[@]}" --images "$images" --icount "${stock_libc[@]}" \
-			-- sh -c "cd /bench && $2"
-		;;
+	icount) "${guest[@]}" --images "$images" --icount "${inside[@]}" ;;
+	guest) "${guest[@]}" --images "$images" "${inside[@]}" ;;
+	stock) "${guest[@]}" --images "$build/guest" --kernel stock --icount "${inside[@]}" ;;
+	libc) "${guest[@]}" --images "$images" --icount "${stock_libc[@]}" "${inside[@]}" ;;
 	touched) run_touched "$2" ;;
 	native) (cd "$programs" && BUILD=$build bash -c "$2") ;;
 	*) die "run where? $1" ;;
