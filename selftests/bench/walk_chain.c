@@ -39,17 +39,6 @@ static void jit_walks(struct jit_chain *c, const char *name,
 	}
 }
 
-static void by_rows(void)
-{
-	static struct jit_chain c;
-
-	jit_chain_make(&c, false);
-	if (register_jit(&c.r.info))
-		die("codectl");
-	jit_walks(&c, "jit-cold", WALK_COLD);
-	jit_walks(&c, "jit-warm", WALK_WARM);
-}
-
 /* The outermost frame is of another region. */
 static void by_default_rule(void)
 {
@@ -73,21 +62,6 @@ static void by_default_rule(void)
 	jit_walks(&c, "default-warm", WALK_WARM);
 }
 
-static int drop_sframe(struct dl_phdr_info *info, size_t size, void *data)
-{
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uint64_t start = info->dlpi_addr + p->p_vaddr;
-		uint64_t end = start + p->p_memsz;
-
-		if (p->p_type == PT_GNU_SFRAME &&
-		    madvise((void *)(start & -PAGE), end - (start & -PAGE),
-			    MADV_DONTNEED))
-			die("madvise");
-	}
-	return 1;
-}
-
 static long faults_before;
 
 static long faults(void)
@@ -98,23 +72,88 @@ static long faults(void)
 	return usage.ru_minflt;
 }
 
-/* The program is the first one. */
-static void drop_pages(void)
+/* The page cache has them still. */
+static void drop_pages(uint64_t start, uint64_t end)
 {
-	dl_iterate_phdr(drop_sframe, NULL);
+	start &= -PAGE;
+	if (madvise((void *)start, end - start, MADV_DONTNEED))
+		die("madvise");
 	faults_before = faults();
 }
 
-static void with_faults(void)
+static int drop_sframe_of(struct dl_phdr_info *info, size_t size, void *data)
 {
-	for (size_t i = 0; i < WALK_DEPTHS; i++) {
-		void *calls = (void *)(long)(walk_depths[i] - CHAIN_ENDS);
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + p->p_vaddr;
 
-		result("walk", "sframe-faults", walk_depths[i],
-		       walk_cost(chain_call, calls, walk_depths[i], WALK_COLD,
-				 drop_pages), "insns");
-		result("faults", "sframe", walk_depths[i], faults() - faults_before,
-		       "faults");
+		if (p->p_type == PT_GNU_SFRAME)
+			drop_pages(start, start + p->p_memsz);
+	}
+	return 1;
+}
+
+/* The program is the first one. */
+static void drop_sframe(void)
+{
+	dl_iterate_phdr(drop_sframe_of, NULL);
+}
+
+static struct jit_chain row_chain;
+
+static void drop_rows(void)
+{
+	drop_pages(row_chain.r.info.unwind_head,
+		   row_chain.r.info.unwind_head + row_chain.r.table_size);
+}
+
+static void with_faults(const char *name, unsigned int frames,
+			void (*run)(void *), void *arg, void (*drop)(void))
+{
+	double cost = walk_cost(run, arg, frames, WALK_COLD, drop);
+	long nr = faults() - faults_before;
+	char walk[32];
+
+	snprintf(walk, sizeof(walk), "%s-faults", name);
+	result("walk", walk, frames, cost, "insns");
+	result("faults", name, frames, nr, "faults");
+}
+
+static void sframe_with_faults(void)
+{
+	for (size_t i = 0; i < WALK_DEPTHS; i++)
+		with_faults("sframe", walk_depths[i], chain_call,
+			    (void *)(long)(walk_depths[i] - CHAIN_ENDS),
+			    drop_sframe);
+}
+
+/* Rows where they are, but in shared memory. */
+static void share_rows(const struct jit_region *r)
+{
+	void *rows = mmap(NULL, r->table_size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (rows == MAP_FAILED)
+		die("mmap");
+	memcpy(rows, r->tables, r->table_size);
+	if (mremap(rows, r->table_size, r->table_size,
+		   MREMAP_MAYMOVE | MREMAP_FIXED, r->tables) == MAP_FAILED)
+		die("mremap");
+}
+
+static void by_rows(void)
+{
+	struct jit_chain *c = &row_chain;
+
+	jit_chain_make(c, false);
+	if (register_jit(&c->r.info))
+		die("codectl");
+	jit_walks(c, "jit-cold", WALK_COLD);
+	jit_walks(c, "jit-warm", WALK_WARM);
+	share_rows(&c->r);
+	for (size_t i = 0; i < WALK_DEPTHS; i++) {
+		jit_chain_set(c, walk_depths[i] - CHAIN_ENDS);
+		with_faults("jit", walk_depths[i], jit_chain_call, c, drop_rows);
 	}
 }
 
@@ -143,7 +182,7 @@ int main(int argc, char **argv)
 	}
 	chain_walks("sframe-cold", WALK_COLD);
 	chain_walks("sframe-warm", WALK_WARM);
-	with_faults();
+	sframe_with_faults();
 	by_rows();
 	by_default_rule();
 	return 0;
