@@ -42,23 +42,24 @@ stock=$build/obj/suites/glibc-before
 stock_libc=(--add "$stock/elf/ld.so:/lib64/ld-linux-x86-64.so.2"
 	    --add "$stock/libc.so:/usr/lib/libc.so.6" --add "$stock/math/libm.so:/usr/lib/libm.so.6")
 
-# From where to where the kernel walks a stack; it is not moved about.
-walk_addresses()
+# addresses ENTER LEAVE: of two functions of the kernel, which is not moved about.
+addresses()
 {
-	awk '
+	awk -v enter="$1" -v leave="$2" '
 		after && $1 != after { end = $1; after = "" }
-		$3 == "unwind_user" { enter = $1 }
-		$3 == "unwind_user_faultable" { start = after = $1 }
-		END { print "enter=" enter ",leave=" start "-" end }' "$out/symbols"
+		$3 == enter { from = $1 }
+		$3 == leave { start = after = $1 }
+		END { print "enter=" from ",leave=" start "-" end }' "$out/symbols"
 }
 
-# What the walks of a command touch, and where their instructions are.
+# run_touched ENTER LEAVE COMMAND: what it touches from one function to the other,
+# and where its instructions are.
 run_touched()
 {
 	"${guest[@]}" --images "$images" -- sort /proc/kallsyms > "$out/symbols" &&
 		"${guest[@]}" --images "$images" --icount \
-			--plugin "$programs/touched.so,$(walk_addresses),out=$out/touched" \
-			-- sh -c "cd /bench && WALKS_COUNTED=1 $1" > "$out/walks" &&
+			--plugin "$programs/touched.so,$(addresses "$1" "$2"),out=$out/touched" \
+			-- sh -c "cd /bench && export WALKS_COUNTED=1 && $3" > "$out/walks" &&
 		gawk -f "$bench/touched.awk" "$out/symbols" "$out/touched" "$out/walks" \
 			"$out/touched.insns"
 }
@@ -73,7 +74,8 @@ run()
 	guest) "${guest[@]}" --images "$images" "${inside[@]}" ;;
 	stock) "${guest[@]}" --images "$build/guest" --kernel stock --icount "${inside[@]}" ;;
 	libc) "${guest[@]}" --images "$images" --icount "${stock_libc[@]}" "${inside[@]}" ;;
-	touched) run_touched "$2" ;;
+	touched) run_touched unwind_user unwind_user_faultable "$2" ;;
+	profile) run_touched __x64_sys_sched_get_priority_{max,min} "$2" ;;
 	native) (cd "$programs" && BUILD=$build bash -c "$2") ;;
 	*) die "run where? $1" ;;
 	esac

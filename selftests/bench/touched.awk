@@ -44,6 +44,47 @@ function function_of(addr,    low, high, middle)
 	return symbol[low]
 }
 
+function place(addr)
+{
+	if (!(addr in place_of))
+		place_of[addr] = length(addr) < length(start[1]) ? "user space" : function_of(addr)
+	return place_of[addr]
+}
+
+# The figure is of one of the many that a round has; it says how many.
+function rounds(name, figure,    least, w)
+{
+	split(walk[least_of(from, to)], least, "\t")
+	for (w = from + 1; w <= to; w++) {
+		name_of[w] = name
+		share[w] = figure / least[1]
+	}
+	nr[name] += to - from
+}
+
+function row(what, value)
+{
+	printf "RESULT\tprofile-%s\t%s\t0\t%.0f\tinsns\n", group, what, value
+}
+
+function difference(    f, more, sum, others)
+{
+	for (f in insns["on"])
+		more[f] = insns["on"][f] / nr["on"]
+	for (f in insns["off"])
+		more[f] -= insns["off"][f] / nr["off"]
+	for (f in more)
+		sum += more[f]
+	others = sum
+	for (f in more)
+		if (more[f] * 100 >= sum || more[f] * 100 <= -sum) {
+			row(f, more[f])
+			others -= more[f]
+		}
+	row("others", others)
+	row("total", sum)
+}
+
 function profile(    n, f)
 {
 	for (n = 1; n <= named; n++)
@@ -77,8 +118,21 @@ file == 3 && $1 == "WALK" {
 		name_of[best] = $2
 	}
 }
-file == 4 && $1 in name_of {
-	insns[name_of[$1]][function_of($2)] += $3
-	total[name_of[$1]] += $3
+file == 3 && $1 == "ROUNDS" {
+	from = to + 1
+	to += $2
 }
-END { profile() }
+file == 3 && $1 == "RESULT" && match($3, /(on|off)$/, is) {
+	group = $2
+	rounds(is[1], $5)
+}
+file == 4 && $1 in name_of {
+	part = $3 * ($1 in share ? share[$1] : 1)
+	insns[name_of[$1]][place($2)] += part
+	total[name_of[$1]] += part
+}
+END {
+	profile()
+	if (group)
+		difference()
+}

@@ -7,7 +7,8 @@
  * From the instruction at ADDR to the first one in START..END it counts
  * instructions, windows of user access, and lines of 64 bytes: of user memory, of
  * kernel data and of code.  One line a walk is written to FILE, and to FILE.insns
- * each instruction: number of the walk, address, how often.
+ * each instruction: number of the walk, address, how often.  What is not a walk
+ * may be in user space as well; data that it touches there do not count.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -64,7 +65,7 @@ static bool walking;
 static FILE *out, *insns;
 
 /* Lines that this walk has seen. */
-#define SEEN_BITS 16
+#define SEEN_BITS 20
 static struct {
 	uint64_t line;
 	uint32_t walk;
@@ -165,8 +166,6 @@ static void instrument(struct qemu_plugin_insn *insn)
 {
 	uint64_t addr = qemu_plugin_insn_vaddr(insn);
 
-	if (addr < KERNEL_TEXT)
-		return;
 	if (addr == enter)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_enter,
 						       CB_NO_REGS, NULL);
@@ -175,6 +174,8 @@ static void instrument(struct qemu_plugin_insn *insn)
 						       CB_NO_REGS, NULL);
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, on_insn, CB_NO_REGS,
 					       (void *)addr);
+	if (addr < KERNEL_TEXT)
+		return;
 	qemu_plugin_register_vcpu_mem_cb(insn, on_access, CB_NO_REGS, MEM_RW,
 					 NULL);
 	if (opens_window(insn))
