@@ -47,9 +47,10 @@ static struct unwind_loc codectl_jit_fp(const struct code_jit_unwind_fre *fre)
  * What a row says.  -EOPNOTSUPP where it says that there is no rule: such code
  * has no frame pointer to fall back to.
  */
-static int codectl_row_rule(const struct codectl_lookup *lookup,
-			    const struct code_jit_unwind_fre *fre,
-			    struct unwind_rule *rule)
+static __always_inline int
+codectl_row_rule(const struct codectl_lookup *lookup,
+		 const struct code_jit_unwind_fre *fre,
+		 struct unwind_rule *rule)
 {
 	u8 base = fre->info & CODE_FRE_BASE_SP ? UNWIND_USER_REG_SP :
 						 UNWIND_USER_REG_FP;
@@ -80,8 +81,9 @@ static int codectl_row_rule(const struct codectl_lookup *lookup,
 }
 
 /* The rule for an address in compiled code; -ENODATA where there is none. */
-static int codectl_jit_rule(const struct codectl_lookup *lookup,
-			    unsigned long ip, struct found_rule *found)
+static __always_inline int
+codectl_jit_rule(const struct codectl_lookup *lookup, unsigned long ip,
+		 struct found_rule *found)
 {
 	const struct jit_unwind *jit = &lookup->tables.jit;
 	struct code_jit_unwind_fre fre;
@@ -91,10 +93,12 @@ static int codectl_jit_rule(const struct codectl_lookup *lookup,
 			     &found->place);
 	if (ret)
 		return ret;
-	/* The default rule does not hold for what gets a row later. */
-	found->uniform = !jit->head;
-	found->lasting &= found->place.row || found->uniform;
 	found->counter = jit->seq;
+	if (!found->place.row) {
+		/* The default rule does not hold for what gets a row later. */
+		found->uniform = !jit->head;
+		found->lasting &= found->uniform;
+	}
 
 	return codectl_row_rule(lookup, &fre, &found->rule);
 }
@@ -103,10 +107,10 @@ static __always_inline int codectl_lookup_rule(struct codectl_lookup *lookup,
 					       unsigned long ip,
 					       struct found_rule *found)
 {
+	found->uniform = false;
 	if (lookup->tables.is_jit)
 		return codectl_jit_rule(lookup, ip, found);
 
-	found->uniform = false;
 	found->place.row = 0;
 	return codectl_sframe_rule(&lookup->tables.sframe, ip, &found->rule);
 }
@@ -205,8 +209,7 @@ codectl_find_frame(const struct unwind_user_state *state,
 	return ret;
 }
 
-static void codectl_keep_rule(struct rule_cache *cache,
-			      const struct unwind_user_state *state,
+static void codectl_keep_rule(struct rule_cache *cache, unsigned long key,
 			      struct rule_slot *slot)
 {
 	const struct found_rule *found = &cache->found;
@@ -221,14 +224,15 @@ static void codectl_keep_rule(struct rule_cache *cache,
 		cache->has_uniform = true;
 	}
 
-	slot->key = rule_cache_key(state->ip, state->exact);
+	slot->key = key;
 	slot->gen = cache->gen;
-	slot->row = found->place.row;
-	slot->counter = found->counter;
-	slot->seq = found->place.seq;
 	slot->step = found->rule.step;
-	if (slot->row)
+	if (found->place.row) {
+		slot->row = found->place.row;
+		slot->counter = found->counter;
+		slot->seq = found->place.seq;
 		slot->step.flags |= UNWIND_RULE_ROW;
+	}
 }
 
 /**
@@ -236,6 +240,7 @@ static void codectl_keep_rule(struct rule_cache *cache,
  * @state: the frame, of a walk with a cache that does not have it, of which only
  *	@state->ip and @state->exact count; the rule is stored in
  *	@state->rules->found
+ * @key: rule_cache_key() of it
  * @slot: where to keep it
  *
  * Context: may fault, unless page faults are disabled.
@@ -243,7 +248,7 @@ static void codectl_keep_rule(struct rule_cache *cache,
  * no rule for it, another negative error if it cannot be read.
  */
 int unwind_user_find_rule(const struct unwind_user_state *state,
-			  struct rule_slot *slot)
+			  unsigned long key, struct rule_slot *slot)
 {
 	struct rule_cache *cache = state->rules;
 	int ret;
@@ -251,7 +256,7 @@ int unwind_user_find_rule(const struct unwind_user_state *state,
 	ret = codectl_find_frame(state, &cache->last, cache->gen,
 				 &cache->found);
 	if (!ret && cache->found.lasting)
-		codectl_keep_rule(cache, state, slot);
+		codectl_keep_rule(cache, key, slot);
 
 	return ret;
 }

@@ -7,7 +7,7 @@ struct rule_slot;
 struct unwind_user_state;
 
 int unwind_user_find_rule(const struct unwind_user_state *state,
-			  struct rule_slot *slot);
+			  unsigned long key, struct rule_slot *slot);
 int unwind_user_find_uncached(const struct unwind_user_state *state,
 			      struct found_rule *found);
 

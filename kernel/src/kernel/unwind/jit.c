@@ -23,7 +23,7 @@
  *	seq, even			seq, the same
  *
  * Each field is read by one load, which is bounded to a range that access_ok()
- * has passed.  No loop runs more often than CODE_JIT_MAX_TABLES or 32 times.
+ * has passed.  No loop runs more often than CODE_JIT_MAX_TABLES times.
  *
  * The file depends on a few headers of the kernel only, so that it can be
  * compiled for user space too.  Functions that run inside a user access window
@@ -40,9 +40,7 @@
 #include <asm/barrier.h>
 
 #include "jit.h"
-
-/* Rows that a table is searched for: their first bytes are 32 bits wide. */
-#define JIT_MAX_ROWS	0xffffffffU
+#include "user_load.h"
 
 /**
  * struct jit_walk - a walk along the chain
@@ -50,29 +48,28 @@
  * @descending: the order of rows
  * @table: address of the table to look into
  * @nr: rows in it
- * @last: first byte of the last row of the table before
- * @last_end: end of that row
+ * @limit: what the tables before leave to this one: what lies below, or from there on
+ *	where rows ascend
  * @hops: tables behind
+ * @err: -EFAULT once a load has faulted, else 0; what it loads is 0 then
  */
 struct jit_walk {
 	u32		off;
 	bool		descending;
 	unsigned long	table;
-	u32		nr;
-	u32		last;
-	u64		last_end;
+	unsigned long	nr;
+	u64		limit;
 	unsigned int	hops;
+	int		err;
 };
-
-#define jit_get(val, addr, label)				\
-	unsafe_get_user(val, (typeof(val) __user *)(addr), label)
 
 #define jit_row_addr(table, nr)						\
 	((table) + sizeof(struct code_jit_unwind_table) +		\
 	 (unsigned long)(nr) * sizeof(struct code_jit_unwind_fre))
 
 /* Two fields that lie side by side, at a multiple of 8, by one load. */
-static __always_inline bool jit_get_pair(unsigned long addr, u32 *first,
+static __always_inline void jit_get_pair(struct jit_walk *walk,
+					 unsigned long addr, u32 *first,
 					 u32 *second)
 {
 	union {
@@ -80,186 +77,166 @@ static __always_inline bool jit_get_pair(unsigned long addr, u32 *first,
 		u32	each[2];
 	} pair;
 
-	jit_get(pair.both, addr, fault);
+	pair.both = unwind_user_load_u64(addr, &walk->err);
 	*first = pair.each[0];
 	*second = pair.each[1];
-
-	return true;
-fault:
-	return false;
 }
 
-static __always_inline bool jit_get_range(unsigned long addr, u32 *start,
+static __always_inline u32 jit_get_start(struct jit_walk *walk,
+					 unsigned long addr)
+{
+	addr += offsetof(struct code_jit_unwind_fre, ip_off);
+
+	return unwind_user_load_u32(addr, &walk->err);
+}
+
+static __always_inline void jit_get_range(struct jit_walk *walk,
+					  unsigned long addr, u32 *start,
 					  u32 *size)
 {
-	return jit_get_pair(addr + offsetof(struct code_jit_unwind_fre, size),
-			    size, start);
+	jit_get_pair(walk, addr + offsetof(struct code_jit_unwind_fre, size),
+		     size, start);
 }
 
-static __always_inline bool jit_get_rule(unsigned long addr,
+static __always_inline void jit_get_rule(struct jit_walk *walk,
+					 unsigned long addr,
 					 struct code_jit_unwind_fre *fre)
 {
 	u32 cfa, ra, fp, bits;
 
-	if (!jit_get_pair(addr + offsetof(struct code_jit_unwind_fre, cfa_off),
-			  &cfa, &ra) ||
-	    !jit_get_pair(addr + offsetof(struct code_jit_unwind_fre, fp_off),
-			  &fp, &bits))
-		return false;
+	jit_get_pair(walk, addr + offsetof(struct code_jit_unwind_fre, cfa_off),
+		     &cfa, &ra);
+	jit_get_pair(walk, addr + offsetof(struct code_jit_unwind_fre, fp_off),
+		     &fp, &bits);
 
 	fre->cfa_off = cfa;
 	fre->ra_off = ra;
 	fre->fp_off = fp;
 	/* With @__reserved. */
 	memcpy(&fre->info, &bits, sizeof(bits));
-
-	return true;
 }
 
 /* -ENODATA: the row does not cover the address. */
-static __always_inline int jit_get_row(unsigned long addr, u32 off,
+static __always_inline int jit_get_row(struct jit_walk *walk,
+				       unsigned long addr,
 				       struct code_jit_unwind_fre *fre)
 {
-	if (!jit_get_range(addr, &fre->ip_off, &fre->size))
-		return -EFAULT;
-	if (off < fre->ip_off || off - fre->ip_off >= fre->size)
+	jit_get_range(walk, addr, &fre->ip_off, &fre->size);
+	if (walk->off < fre->ip_off || walk->off - fre->ip_off >= fre->size)
 		return -ENODATA;
+	jit_get_rule(walk, addr, fre);
 
-	return jit_get_rule(addr, fre) ? 0 : -EFAULT;
+	return 0;
 }
 
 /* How many rows there are; none of them leaves user space. */
-static __always_inline int jit_get_nr(struct jit_walk *walk)
+static __always_inline void jit_get_nr(struct jit_walk *walk)
 {
 	unsigned long rows = jit_row_addr(walk->table, 0);
 	u64 used, reserved;
 
-	jit_get(used, walk->table +
-		offsetof(struct code_jit_unwind_table, used_len), fault);
+	used = unwind_user_load_u64(walk->table +
+		offsetof(struct code_jit_unwind_table, used_len), &walk->err);
 	/* Before the rows; pairs with (a). */
 	smp_rmb();
-	jit_get(reserved, walk->table +
-		offsetof(struct code_jit_unwind_table, reserved_len), fault);
+	reserved = unwind_user_load_u64(walk->table +
+		offsetof(struct code_jit_unwind_table, reserved_len), &walk->err);
 
 	used = min3(used, reserved, (u64)(TASK_SIZE_MAX - rows));
-	used /= sizeof(struct code_jit_unwind_fre);
-	walk->nr = min_t(u64, used, JIT_MAX_ROWS);
-
-	return 0;
-fault:
-	return -EFAULT;
+	walk->nr = used / sizeof(struct code_jit_unwind_fre);
 }
 
 /*
  * Does the table follow the one before?  If not, nobody knows what else is wrong,
  * nor whether there is a row for the address somewhere.
  */
-static __always_inline int jit_check_order(struct jit_walk *walk)
+static __always_inline bool jit_in_order(struct jit_walk *walk)
 {
 	u32 start, size;
 
 	if (!walk->hops)
-		return 0;
+		return true;
 
-	if (!jit_get_range(jit_row_addr(walk->table, 0), &start, &size))
-		return -EFAULT;
-
+	jit_get_range(walk, jit_row_addr(walk->table, 0), &start, &size);
 	if (walk->descending)
-		return (u64)start + size <= walk->last ? 0 : -EINVAL;
+		return (u64)start + size <= walk->limit;
 
-	return start >= walk->last_end && start > walk->last ? 0 : -EINVAL;
+	return start >= walk->limit;
 }
 
 /*
- * Go to the next table, -EAGAIN, if there is one and what is looked for lies behind
- * the last row here.
+ * Go to the next table if there is one and what is looked for lies behind the last
+ * row here.
  */
-static __always_inline int jit_skip_table(struct jit_walk *walk)
+static __always_inline bool jit_skip_table(struct jit_walk *walk)
 {
 	u32 start, size;
 	u64 next;
 
-	jit_get(next, walk->table +
-		offsetof(struct code_jit_unwind_table, next), fault);
+	next = unwind_user_load_u64(walk->table +
+		offsetof(struct code_jit_unwind_table, next), &walk->err);
 	if (!next)
-		return 0;
+		return false;
 	/* Before the next table; pairs with (b). */
 	smp_rmb();
 
-	if (!jit_get_range(jit_row_addr(walk->table, walk->nr - 1), &start,
-			   &size))
-		return -EFAULT;
-
+	jit_get_range(walk, jit_row_addr(walk->table, walk->nr - 1), &start,
+		      &size);
 	if (walk->descending ? walk->off >= start :
-			       walk->off < (u64)start + size)
-		return 0;
+			       walk->off < start || walk->off - start < size)
+		return false;
 
-	walk->last = start;
-	walk->last_end = (u64)start + size;
+	/* A row that has retired is at its first byte still. */
+	walk->limit = walk->descending ? start : (u64)start + max(size, 1U);
 	walk->table = next;
 	walk->hops++;
 
-	return -EAGAIN;
-fault:
-	return -EFAULT;
+	return true;
 }
 
 /*
  * The only row that can cover the address is the last one, by address, that does
  * not start behind it.  @first is the one with the lowest address.
  */
-static __always_inline int jit_bisect(const struct jit_walk *walk,
+static __always_inline int jit_bisect(struct jit_walk *walk,
 				      unsigned long first, bool descending,
 				      struct code_jit_unwind_fre *fre,
 				      unsigned long *row)
 {
 	const unsigned long size = sizeof(struct code_jit_unwind_fre);
 	unsigned long mid, step;
-	u32 start;
 
 	/*
-	 * Of two runs of rows that overlap, as long as a power of two each, it is
-	 * in one; from there on a run is halved.  No run leaves the table.
+	 * Of two runs of rows that overlap, as long as a power of two each, it
+	 * is in one; from there on a run is halved.  No run leaves the table.
 	 */
-	step = rounddown_pow_of_two((unsigned long)walk->nr) * size;
+	step = rounddown_pow_of_two(walk->nr) * size;
 	mid = walk->nr * size - step;
 	mid = descending ? first - mid : first + mid;
-	jit_get(start, mid + offsetof(struct code_jit_unwind_fre, ip_off),
-		fault);
-	if (start <= walk->off)
+	if (jit_get_start(walk, mid) <= walk->off)
 		first = mid;
 	for (step /= 2; step >= size; step /= 2) {
 		mid = descending ? first - step : first + step;
-		jit_get(start, mid +
-			offsetof(struct code_jit_unwind_fre, ip_off), fault);
-		if (start <= walk->off)
+		if (jit_get_start(walk, mid) <= walk->off)
 			first = mid;
 	}
 
 	*row = first;
-	return jit_get_row(first, walk->off, fre);
-fault:
-	return -EFAULT;
+	return jit_get_row(walk, first, fre);
 }
 
+/* -EAGAIN: what is looked for is not here, but maybe in the next table. */
 static __always_inline int jit_search_table(struct jit_walk *walk,
 					    struct code_jit_unwind_fre *fre,
 					    unsigned long *row)
 {
-	int ret;
-
-	ret = jit_get_nr(walk);
-	if (ret)
-		return ret;
+	jit_get_nr(walk);
 	if (!walk->nr)
 		return -ENODATA;
-
-	ret = jit_check_order(walk);
-	if (ret)
-		return ret;
-	ret = jit_skip_table(walk);
-	if (ret)
-		return ret;
+	if (!jit_in_order(walk))
+		return -EINVAL;
+	if (jit_skip_table(walk))
+		return -EAGAIN;
 
 	if (walk->descending)
 		return jit_bisect(walk, jit_row_addr(walk->table, walk->nr - 1),
@@ -283,21 +260,23 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 		return -ENODATA;
 
 	while (walk.hops < CODE_JIT_MAX_TABLES) {
-		/* Without page faults nothing here waits. */
-		if (fatal_signal_pending(current) && !pagefault_disabled())
-			return -EINTR;
-
-		if (walk.table % sizeof(u64) ||
-		    walk.table > TASK_SIZE_MAX -
-				 sizeof(struct code_jit_unwind_table))
-			return -EFAULT;
 		if (!user_read_access_begin((void __user *)walk.table,
 					    TASK_SIZE_MAX - walk.table))
 			return -EFAULT;
 		ret = jit_search_table(&walk, fre, row);
 		user_read_access_end();
+		if (walk.err)
+			return walk.err;
 		if (ret != -EAGAIN)
 			return ret;
+
+		if (walk.table % sizeof(u64) ||
+		    walk.table > TASK_SIZE_MAX -
+				 sizeof(struct code_jit_unwind_table))
+			return -EFAULT;
+		/* Without page faults nothing here waits. */
+		if (fatal_signal_pending(current) && !pagefault_disabled())
+			return -EINTR;
 	}
 
 	return -EINVAL;
@@ -306,7 +285,6 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 /* -EAGAIN: the rows are being rewritten. */
 static int jit_seq_begin(const struct jit_unwind *jit, u32 *seq)
 {
-	*seq = 0;
 	if (!jit->seq)
 		return 0;
 
@@ -339,14 +317,16 @@ jit_find_once(const struct jit_unwind *jit, u32 off,
 	      struct code_jit_unwind_fre *fre, struct jit_place *place)
 {
 	int ret, ret_seq;
+	u32 seq = 0;
 
-	ret = jit_seq_begin(jit, &place->seq);
+	ret = jit_seq_begin(jit, &seq);
 	if (ret)
 		return ret;
 
 	ret = jit_find_row(jit, off, fre, &place->row);
 	/* What was rewritten may have been unmapped as well. */
-	ret_seq = jit_seq_end(jit, place->seq);
+	ret_seq = jit_seq_end(jit, seq);
+	place->seq = seq;
 
 	return ret_seq ? ret_seq : ret;
 }
@@ -375,6 +355,11 @@ int jit_find_place(const struct jit_unwind *jit, u32 off,
 		ret = jit_find_once(jit, off, fre, place);
 	} while (ret == -EAGAIN && --tries);
 
+	if (!ret) {
+		if (!jit_fre_known(fre))
+			fre->info = CODE_FRE_UNKNOWN;
+		return 0;
+	}
 	if (ret == -ENODATA && (jit->flags & CODE_JIT_DEFAULT_RULE)) {
 		place->row = 0;
 		*fre = jit->rule;
@@ -382,8 +367,6 @@ int jit_find_place(const struct jit_unwind *jit, u32 off,
 		fre->size = 1;
 		return 0;
 	}
-	if (!ret && !jit_fre_known(fre))
-		fre->info = CODE_FRE_UNKNOWN;
 
 	return ret;
 }
@@ -392,7 +375,7 @@ int jit_find_place(const struct jit_unwind *jit, u32 off,
  * jit_row_remains() - does a row still say what it said?
  * @row: address of the row, from jit_find_place()
  * @counter: address of the counter, or 0
- * @seq: what the counter was, from jit_find_place()
+ * @seq: what it was, if there is one, from jit_find_place()
  *
  * A row stays where it is, and what it is, until the counter changes; what it
  * may do is to retire.
@@ -403,19 +386,19 @@ int jit_find_place(const struct jit_unwind *jit, u32 off,
 bool jit_row_remains(unsigned long row, unsigned long counter, u32 seq)
 {
 	u32 size, now = seq;
+	int err = 0;
 
 	if (!user_read_access_begin((void __user *)row, sizeof(size)))
 		return false;
-	jit_get(size, row + offsetof(struct code_jit_unwind_fre, size), fault);
+	size = unwind_user_load_u32(row +
+				    offsetof(struct code_jit_unwind_fre, size),
+				    &err);
 	user_read_access_end();
 
+	/* A fault has left 0, too. */
 	if (!counter)
 		return size;
 	/* After the row; pairs with (c). */
 	smp_rmb();
 	return !get_user(now, (u32 __user *)counter) && now == seq && size;
-
-fault:
-	user_read_access_end();
-	return false;
 }

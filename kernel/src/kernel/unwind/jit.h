@@ -19,8 +19,8 @@
  * @flags: CODE_JIT_*
  * @rule: the default rule; its size and ip_off are not used
  *
- * @head and @seq are aligned and in user space; what they point to may be
- * anything.
+ * A table at @head and a counter at @seq are aligned and in user space; what is there
+ * may be anything.
  */
 struct jit_unwind {
 	unsigned long			head;
@@ -37,9 +37,11 @@ struct jit_unwind {
  */
 static inline bool jit_fre_known(const struct code_jit_unwind_fre *fre)
 {
-	return (fre->info & JIT_FRE_INFO_FP) != JIT_FRE_INFO_FP &&
-	       !((fre->info & ~JIT_FRE_INFO_KNOWN) | fre->__reserved[0] |
-		 fre->__reserved[1] | fre->__reserved[2]);
+	u32 info = fre->info | fre->__reserved[0] << 8 |
+		   fre->__reserved[1] << 16 | (u32)fre->__reserved[2] << 24;
+
+	return !(info & ~JIT_FRE_INFO_KNOWN) &&
+	       (info & JIT_FRE_INFO_FP) != JIT_FRE_INFO_FP;
 }
 
 /**

@@ -32,23 +32,6 @@
 
 #include <trace/events/codectl.h>
 
-/*
- * @exclusive: neither this registry nor any of its registrations was ever that of
- *	another address space
- * @gap_start: start of a range without registrations, where a munmap() was
- * @gap_last: last byte of it; both only for the one owner of the registry
- */
-struct codectl_registry {
-	refcount_t		ref;
-	unsigned int		nr;
-	bool			exclusive;
-	u64			gen;
-	unsigned long		gap_start;
-	unsigned long		gap_last;
-	struct maple_tree	tree;
-	struct rcu_work		free_work;
-};
-
 static atomic64_t codectl_gen = ATOMIC64_INIT(0);
 static struct kmem_cache *codectl_region_cachep __ro_after_init;
 
@@ -519,41 +502,21 @@ bool codectl_find(struct mm_struct *mm, unsigned long ip,
 	return true;
 }
 
-/* Something changed; this registration? */
-static noinline bool codectl_remains(struct codectl_registry *reg,
-				     const struct codectl_lookup *lookup)
+/**
+ * codectl_remains() - is a registration still there?
+ * @reg: the registry, which has changed
+ * @lookup: what codectl_find() found
+ *
+ * Context: RCU.
+ * Return: whether it is.
+ */
+bool codectl_remains(struct codectl_registry *reg,
+		     const struct codectl_lookup *lookup)
 {
 	MA_STATE(mas, &reg->tree, lookup->text_start, lookup->text_start);
 	struct codectl_region *region = mas_walk(&mas);
 
 	return region && region->gen == lookup->gen;
-}
-
-/**
- * codectl_valid() - was a registration there until now?
- * @mm: the address space
- * @lookup: what codectl_find() found
- *
- * If so, everything that was read from its tables since codectl_find() was
- * theirs.
- *
- * Context: as codectl_find().
- * Return: whether it was.
- */
-bool codectl_valid(struct mm_struct *mm, const struct codectl_lookup *lookup)
-{
-	struct codectl_registry *reg;
-
-	guard(rcu)();
-	/* Table reads before the generation; see codectl_registry_changed(). */
-	smp_rmb();
-	reg = rcu_dereference(mm->codectl);
-	if (!reg)
-		return false;
-	if (likely(READ_ONCE(reg->gen) == lookup->registry_gen))
-		return true;
-
-	return codectl_remains(reg, lookup);
 }
 
 /* With a reference; -EAGAIN if the registry was replaced meanwhile. */

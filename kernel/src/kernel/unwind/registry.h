@@ -3,14 +3,16 @@
 #define _UNWIND_REGISTRY_H
 
 #include <linux/buildid.h>
+#include <linux/maple_tree.h>
+#include <linux/mm_types.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <uapi/linux/codectl.h>
 
 #include "jit.h"
 #include "sframe.h"
-
-struct mm_struct;
 
 /**
  * struct codectl_claim - what the registrant says about its text
@@ -73,6 +75,29 @@ struct codectl_region {
 };
 
 /**
+ * struct codectl_registry - the registrations of an address space
+ * @ref: address spaces that have it
+ * @nr: registrations in it
+ * @exclusive: neither this registry nor any of its registrations was ever that of
+ *	another address space
+ * @gen: value of the global counter when it last changed
+ * @gap_start: start of a range without registrations, where a munmap() was
+ * @gap_last: last byte of it; both only for the one owner of the registry
+ * @tree: the registrations, by text
+ * @free_work: frees it after a grace period
+ */
+struct codectl_registry {
+	refcount_t		ref;
+	unsigned int		nr;
+	bool			exclusive;
+	u64			gen;
+	unsigned long		gap_start;
+	unsigned long		gap_last;
+	struct maple_tree	tree;
+	struct rcu_work		free_work;
+};
+
+/**
  * struct codectl_lookup - a registration as a lookup saw it
  * @text_start: first byte of the text
  * @text_end: end of the text
@@ -101,6 +126,35 @@ struct codectl_region *codectl_get_next(struct mm_struct *mm,
 					unsigned long addr);
 bool codectl_find(struct mm_struct *mm, unsigned long ip,
 		  struct codectl_lookup *lookup);
-bool codectl_valid(struct mm_struct *mm, const struct codectl_lookup *lookup);
+bool codectl_remains(struct codectl_registry *reg,
+		     const struct codectl_lookup *lookup);
+
+/**
+ * codectl_valid() - was a registration there until now?
+ * @mm: the address space
+ * @lookup: what codectl_find() found
+ *
+ * If so, everything that was read from its tables since codectl_find() was
+ * theirs.
+ *
+ * Context: as codectl_find().
+ * Return: whether it was.
+ */
+static __always_inline bool codectl_valid(struct mm_struct *mm,
+					  const struct codectl_lookup *lookup)
+{
+	struct codectl_registry *reg;
+
+	guard(rcu)();
+	/* Table reads before the generation; see codectl_registry_changed(). */
+	smp_rmb();
+	reg = rcu_dereference(mm->codectl);
+	if (!reg)
+		return false;
+	if (likely(READ_ONCE(reg->gen) == lookup->registry_gen))
+		return true;
+
+	return codectl_remains(reg, lookup);
+}
 
 #endif /* _UNWIND_REGISTRY_H */

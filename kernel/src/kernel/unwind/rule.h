@@ -2,6 +2,7 @@
 #ifndef _UNWIND_RULE_H
 #define _UNWIND_RULE_H
 
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 /*
@@ -76,7 +77,7 @@ struct unwind_rule {
 /* The flags of a rule that reads the stack at these offsets from the CFA, or at 0. */
 static __always_inline u32 unwind_rule_flags(s32 ra_off, s32 fp_off)
 {
-	return ra_off <= 0 && fp_off <= 0 ? UNWIND_RULE_COMMON : 0;
+	return max(ra_off, fp_off) <= 0 ? UNWIND_RULE_COMMON : 0;
 }
 
 #endif /* _UNWIND_RULE_H */

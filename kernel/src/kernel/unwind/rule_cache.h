@@ -38,8 +38,8 @@ struct found_rule {
  * @key: the frame, rule_cache_key()
  * @gen: generation of the registry that it was found in, 0 for none
  * @row: with %UNWIND_RULE_ROW, address of the row that it is from
- * @counter: address of the counter that the row depends on, or 0
- * @seq: what the counter was
+ * @counter: ditto, of the counter that the row depends on, or 0
+ * @seq: ditto, what the counter was
  * @step: the rule
  */
 struct rule_slot {

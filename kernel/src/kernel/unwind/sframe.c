@@ -5,7 +5,7 @@
  * The section lies in user memory and may hold anything, and may change while
  * it is read.  One user access window is open over the whole section, which
  * access_ok() has passed, and every load is bounded to the section before it is
- * done; unsafe_get_user() checks nothing.  Nothing but a wrong rule can come of
+ * done: a load checks nothing by itself.  Nothing but a wrong rule can come of
  * a wrong section: no loop runs more often than a count of at most 16 bits, or
  * 32 bisection steps, and rules are applied by code that trusts none of them.
  *
@@ -19,6 +19,7 @@
 #include <linux/uaccess.h>
 
 #include "sframe.h"
+#include "user_load.h"
 
 struct sframe_fde {
 	unsigned long	start;
@@ -40,14 +41,15 @@ struct sframe_fre {
 	bool		base_sp;
 };
 
-/* An address and the end of what may be read from there on. */
+/*
+ * An address and the end of what may be read from there on; @err is -EFAULT once
+ * a load has faulted, else 0, and what it loads is 0 then.
+ */
 struct sframe_cursor {
 	unsigned long	pos;
 	unsigned long	end;
+	int		err;
 };
-
-#define sframe_get(val, addr, label)				\
-	unsafe_get_user(val, (typeof(val) __user *)(addr), label)
 
 /**
  * sframe_set_header() - check a header and lay out the section by it
@@ -108,17 +110,22 @@ int sframe_read_header(struct sframe_section *sec)
 	return sframe_set_header(sec, &hdr);
 }
 
-/*
- * The last FDE that starts at or below @ip, if it covers @ip.  With @pcrel, a start
- * address is counted from its place, else from the section.
- */
+/* Where a function starts, counted from the place that says so or from the section. */
+static __always_inline unsigned long
+sframe_get_start(const struct sframe_section *sec, struct sframe_cursor *cur,
+		 unsigned long fde, bool pcrel)
+{
+	return unwind_user_load_u64(fde, &cur->err) +
+	       (pcrel ? fde : sec->start);
+}
+
+/* The last FDE that starts at or below @ip, if it covers @ip. */
 static __always_inline int
-sframe_bisect(const struct sframe_section *sec, unsigned long ip, bool pcrel,
-	      struct sframe_fde *fde)
+sframe_bisect(const struct sframe_section *sec, struct sframe_cursor *cur,
+	      unsigned long ip, bool pcrel, struct sframe_fde *fde)
 {
 	unsigned long fdes = sec->fdes, mid, step;
 	u64 size_and_fre_off;
-	s64 off;
 
 	/*
 	 * Of two runs of entries that overlap, as long as a power of two each, it
@@ -127,111 +134,91 @@ sframe_bisect(const struct sframe_section *sec, unsigned long ip, bool pcrel,
 	step = rounddown_pow_of_two((unsigned long)sec->num_fdes) *
 	       sizeof(struct sframe_fde_idx);
 	mid = fdes + sec->num_fdes * sizeof(struct sframe_fde_idx) - step;
-	sframe_get(off, mid, fault);
-	if ((pcrel ? mid : sec->start) + off <= ip)
+	if (sframe_get_start(sec, cur, mid, pcrel) <= ip)
 		fdes = mid;
 	for (step /= 2; step >= sizeof(struct sframe_fde_idx); step /= 2) {
 		mid = fdes + step;
-		sframe_get(off, mid, fault);
-		if ((pcrel ? mid : sec->start) + off <= ip)
+		if (sframe_get_start(sec, cur, mid, pcrel) <= ip)
 			fdes = mid;
 	}
 
-	sframe_get(off, fdes, fault);
-	fde->start = (pcrel ? fdes : sec->start) + off;
-	sframe_get(size_and_fre_off,
-		   fdes + offsetof(struct sframe_fde_idx, func_size), fault);
+	fde->start = sframe_get_start(sec, cur, fdes, pcrel);
+	size_and_fre_off = unwind_user_load_u64(fdes +
+		offsetof(struct sframe_fde_idx, func_size), &cur->err);
 	fde->size = size_and_fre_off;
 	fde->fre_off = size_and_fre_off >> 32;
 
 	return ip - fde->start < fde->size ? 0 : -ENOENT;
-
-fault:
-	return -EFAULT;
 }
 
 static __always_inline int
-sframe_find_fde(const struct sframe_section *sec, unsigned long ip,
-		struct sframe_fde *fde)
+sframe_find_fde(const struct sframe_section *sec, struct sframe_cursor *cur,
+		unsigned long ip, struct sframe_fde *fde)
 {
 	if (!sec->num_fdes)
 		return -ENOENT;
 
-	return sec->pcrel ? sframe_bisect(sec, ip, true, fde) :
-			    sframe_bisect(sec, ip, false, fde);
+	return sec->pcrel ? sframe_bisect(sec, cur, ip, true, fde) :
+			    sframe_bisect(sec, cur, ip, false, fde);
 }
 
 /*
  * One unsigned value of 1, 2 or 4 bytes (@size 0, 1 or 2), to which the caller has
  * bounded the cursor.
  */
-static __always_inline int
-sframe_next(struct sframe_cursor *cur, unsigned int size, u32 *val)
+static __always_inline u32 sframe_next(struct sframe_cursor *cur,
+				       unsigned int size)
 {
-	u16 half;
-	u8 byte;
+	unsigned long pos = cur->pos;
 
+	cur->pos += 1UL << size;
 	switch (size) {
 	case 0:
-		sframe_get(byte, cur->pos, fault);
-		*val = byte;
-		break;
+		return unwind_user_load_u8(pos, &cur->err);
 	case 1:
-		sframe_get(half, cur->pos, fault);
-		*val = half;
-		break;
+		return unwind_user_load_u16(pos, &cur->err);
 	default:
-		sframe_get(*val, cur->pos, fault);
-		break;
+		return unwind_user_load_u32(pos, &cur->err);
 	}
-	cur->pos += 1UL << size;
-
-	return 0;
-
-fault:
-	return -EFAULT;
 }
 
 /*
  * What is said of a function ahead of its FREs, to which the caller has bounded the
  * cursor; the first four bytes by one load.
  */
-static __always_inline int sframe_get_attr(struct sframe_cursor *cur,
-					   struct sframe_attr *attr)
+static __always_inline void sframe_get_attr(struct sframe_cursor *cur,
+					    struct sframe_attr *attr)
 {
 	u32 word;
 
-	sframe_get(word, cur->pos, fault);
+	word = unwind_user_load_u32(cur->pos, &cur->err);
 	attr->nr_fres = word;
 	attr->info = word >> 16;
 	attr->info2 = word >> 24;
 	attr->rep_size = 0;
 	if (attr->info & SFRAME_FDE_INFO_PCTYPE_MASK)
-		sframe_get(attr->rep_size, cur->pos + sizeof(word), fault);
+		attr->rep_size = unwind_user_load_u8(cur->pos + sizeof(word),
+						     &cur->err);
 	cur->pos += SFRAME_FDE_ATTR_SIZE;
-
-	return 0;
-fault:
-	return -EFAULT;
 }
 
 /* The address and the info of an FRE, to which the caller has bounded the cursor. */
-static __always_inline int
-sframe_next_fre(struct sframe_cursor *cur, unsigned int type, u32 *start,
-		u32 *info)
+static __always_inline void sframe_next_fre(struct sframe_cursor *cur,
+					    unsigned int type, u32 *start,
+					    u32 *info)
 {
 	u32 both;
 
-	if (type)
-		return sframe_next(cur, type, start) ?: sframe_next(cur, 0, info);
+	if (type) {
+		*start = sframe_next(cur, type);
+		*info = sframe_next(cur, 0);
+		return;
+	}
 
 	/* Two bytes by one load. */
-	if (sframe_next(cur, 1, &both))
-		return -EFAULT;
+	both = sframe_next(cur, 1);
 	*start = both & 0xff;
 	*info = both >> 8;
-
-	return 0;
 }
 
 /*
@@ -250,8 +237,10 @@ sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 	for (; nr; nr--) {
 		if (cur->pos >= end)
 			return -EINVAL;
-		if (sframe_next_fre(cur, type, &start, &info))
-			return -EFAULT;
+		sframe_next_fre(cur, type, &start, &info);
+		/* Not that each of many FREs faults. */
+		if (cur->err)
+			return cur->err;
 		if (start > ip_off)
 			break;
 		/* Neither mangled nor of a size that there is not. */
@@ -299,9 +288,8 @@ sframe_next_offset(struct sframe_cursor *cur, struct sframe_fre *fre,
 
 	if (!fre->nr_words)
 		return -EINVAL;
-	if (sframe_next(cur, size, &val))
-		return -EFAULT;
 
+	val = sframe_next(cur, size);
 	*off = size == 0 ? (s8)val : size == 1 ? (s16)val : (s32)val;
 	fre->nr_words--;
 
@@ -333,8 +321,8 @@ sframe_default_loc(const struct sframe_section *sec, struct sframe_cursor *cur,
 		return ret;
 	if (!fp && !fre->nr_words)
 		fp_kind = UNWIND_LOC_SAME;
-	else if (!fp && sframe_next_offset(cur, fre, size, &fp))
-		return -EFAULT;
+	else if (!fp)
+		sframe_next_offset(cur, fre, size, &fp);
 
 	sframe_set_loc(&rule->cfa, UNWIND_LOC_VAL,
 		       fre->base_sp ? SFRAME_AMD64_SP : SFRAME_AMD64_FP, cfa);
@@ -365,15 +353,14 @@ static __always_inline int
 sframe_flex_loc(struct sframe_cursor *cur, struct sframe_fre *fre,
 		struct unwind_loc *loc)
 {
-	u32 ctl, base = UNWIND_BASE_CFA;
+	u32 base = UNWIND_BASE_CFA, ctl;
 	s32 off;
 	int ret;
 
 	if (!fre->nr_words)
 		return 0;
 
-	if (sframe_next(cur, fre->word_size, &ctl))
-		return -EFAULT;
+	ctl = sframe_next(cur, fre->word_size);
 	fre->nr_words--;
 	if (!ctl)
 		return 0;
@@ -402,6 +389,7 @@ sframe_flex_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 {
 	int ret;
 
+	rule->flags = 0;
 	sframe_set_loc(&rule->cfa, UNWIND_LOC_SAME, 0, 0);
 	sframe_set_loc(&rule->ra, sec->fixed_ra ? UNWIND_LOC_MEM :
 		       UNWIND_LOC_SAME, UNWIND_BASE_CFA, sec->fixed_ra);
@@ -429,32 +417,28 @@ sframe_flex_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 }
 
 static __always_inline int
-sframe_find_rule(const struct sframe_section *sec, unsigned long ip,
-		 struct unwind_rule *rule)
+sframe_find_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
+		 unsigned long ip, struct unwind_rule *rule)
 {
 	struct sframe_attr attr;
-	struct sframe_cursor cur;
 	struct sframe_fde fde;
 	struct sframe_fre fre;
 	u32 ip_off;
 	int ret;
 
-	ret = sframe_find_fde(sec, ip, &fde);
+	ret = sframe_find_fde(sec, cur, ip, &fde);
 	if (ret)
 		return ret;
 	rule->start = fde.start;
 	rule->size = fde.size;
-	rule->flags = 0;
 
-	cur.pos = sec->fres;
-	cur.end = sec->fres_end;
-	if (cur.end - cur.pos < (u64)fde.fre_off + SFRAME_FDE_ATTR_SIZE)
+	cur->pos = sec->fres;
+	cur->end = sec->fres_end;
+	if (cur->end - cur->pos < (u64)fde.fre_off + SFRAME_FDE_ATTR_SIZE)
 		return -EINVAL;
-	cur.pos += fde.fre_off;
+	cur->pos += fde.fre_off;
 
-	if (sframe_get_attr(&cur, &attr))
-		return -EFAULT;
-
+	sframe_get_attr(cur, &attr);
 	if ((attr.info & SFRAME_FDE_INFO_UNUSED) || attr.info2 > SFRAME_FDE_TYPE_FLEX ||
 	    (attr.info & SFRAME_FDE_INFO_FRE_TYPE) > SFRAME_FRE_TYPE_ADDR4)
 		return -EOPNOTSUPP;
@@ -471,7 +455,7 @@ sframe_find_rule(const struct sframe_section *sec, unsigned long ip,
 		ip_off %= attr.rep_size;
 	}
 
-	ret = sframe_find_fre(&cur, &attr, ip_off, &fre);
+	ret = sframe_find_fre(cur, &attr, ip_off, &fre);
 	if (ret)
 		return ret;
 
@@ -481,10 +465,10 @@ sframe_find_rule(const struct sframe_section *sec, unsigned long ip,
 		return 0;
 	}
 
-	cur.pos = fre.words;
+	cur->pos = fre.words;
 	return attr.info2 == SFRAME_FDE_TYPE_FLEX ?
-	       sframe_flex_rule(sec, &cur, &fre, rule) :
-	       sframe_default_rule(sec, &cur, &fre, rule);
+	       sframe_flex_rule(sec, cur, &fre, rule) :
+	       sframe_default_rule(sec, cur, &fre, rule);
 }
 
 /**
@@ -501,14 +485,15 @@ sframe_find_rule(const struct sframe_section *sec, unsigned long ip,
 int sframe_find(const struct sframe_section *sec, unsigned long ip,
 		struct unwind_rule *rule)
 {
+	struct sframe_cursor cur = {};
 	int ret;
 
 	if (!user_read_access_begin((void __user *)sec->start,
 				    sec->end - sec->start))
 		return -EFAULT;
 
-	ret = sframe_find_rule(sec, ip, rule);
+	ret = sframe_find_rule(sec, &cur, ip, rule);
 	user_read_access_end();
 
-	return ret;
+	return cur.err ? cur.err : ret;
 }

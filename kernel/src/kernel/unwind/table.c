@@ -17,6 +17,7 @@
 #include "rule.h"
 #include "rule_cache.h"
 #include "table.h"
+#include "user_load.h"
 
 /**
  * struct table_frame - what simple rules change of a frame, for registers
@@ -222,33 +223,35 @@ bool unwind_user_start_table(struct unwind_user_state *state)
 }
 
 /*
- * The rule for a frame, for the next walk too; NULL if there is none, with
+ * The rule for a frame, for the next walk too.  Returns false if there is none, with
  * @state->rules->err why.
  */
-static __always_inline const struct unwind_step *
+static __always_inline bool
 unwind_user_get_step(struct unwind_user_state *state, unsigned long ip,
-		     bool exact)
+		     bool exact, const struct unwind_step **step)
 {
 	struct rule_cache *cache = state->rules;
 	unsigned long key = rule_cache_key(ip, exact);
-	const struct unwind_step *step;
 	struct rule_slot *slot;
 
-	step = rule_cache_uniform(cache, ip);
-	if (step)
-		return step;
+	*step = rule_cache_uniform(cache, ip);
+	if (*step)
+		return true;
 
 	slot = rule_cache_find(cache, key);
 	if (likely(rule_slot_has(slot, cache, key)) &&
 	    (!(slot->step.flags & UNWIND_RULE_ROW) ||
-	     jit_row_remains(slot->row, slot->counter, slot->seq)))
-		return &slot->step;
+	     jit_row_remains(slot->row, slot->counter, slot->seq))) {
+		*step = &slot->step;
+		return true;
+	}
 
 	state->ip = ip;
 	state->exact = exact;
-	cache->err = unwind_user_find_rule(state, slot);
+	cache->err = unwind_user_find_rule(state, key, slot);
+	*step = cache->err ? NULL : &cache->found.rule.step;
 
-	return cache->err ? NULL : &cache->found.rule.step;
+	return !cache->err;
 }
 
 /*
@@ -262,6 +265,7 @@ unwind_user_step_common(struct table_frame *frame,
 {
 	const unsigned long reach = -(long)S32_MIN;
 	unsigned long cfa = frame->sp, ra, fp = frame->fp;
+	int err = 0;
 
 	if (!(step->flags & UNWIND_RULE_COMMON))
 		return false;
@@ -277,13 +281,11 @@ unwind_user_step_common(struct table_frame *frame,
 	if (!user_read_access_begin((void __user *)(cfa - reach),
 				    reach + sizeof(ra)))
 		return false;
-	unsafe_get_user(ra, (unsigned long __user *)(cfa + step->ra.off),
-			fault);
+	ra = unwind_user_load_u64(cfa + step->ra.off, &err);
 	if (step->fp.kind == UNWIND_LOC_MEM)
-		unsafe_get_user(fp, (unsigned long __user *)(cfa + step->fp.off),
-				fault);
+		fp = unwind_user_load_u64(cfa + step->fp.off, &err);
 	user_read_access_end();
-	if (!unwind_user_ra_valid(ra))
+	if (err || !unwind_user_ra_valid(ra))
 		return false;
 
 	if (step->fp.kind != UNWIND_LOC_SAME)
@@ -294,10 +296,6 @@ unwind_user_step_common(struct table_frame *frame,
 	frame->exact = false;
 
 	return true;
-
-fault:
-	user_read_access_end();
-	return false;
 }
 
 /**
@@ -328,8 +326,8 @@ unsigned int unwind_user_walk_table(struct unwind_user_state *state,
 	unsigned int first = nr;
 
 	for (;;) {
-		step = unwind_user_get_step(state, frame.ip, frame.exact);
-		if (!step || nr >= max)
+		if (!unwind_user_get_step(state, frame.ip, frame.exact, &step) ||
+		    nr >= max)
 			break;
 		/* The caller decides whether to go on without page faults. */
 		if (fatal_signal_pending(current) && !pagefault_disabled())

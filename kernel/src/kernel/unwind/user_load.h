@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef _UNWIND_USER_LOAD_H
+#define _UNWIND_USER_LOAD_H
+
+/*
+ * unsigned long unwind_user_load_u8(unsigned long addr, int *err);
+ * and _u16, _u32, _u64: load from user memory, and leave asking for a fault to later
+ *
+ * @addr: where from, inside a user access window
+ * @err: becomes -EFAULT by a fault, and stays as it is otherwise
+ *
+ * For loads that do not make a difference to where others may be, so that it
+ * suffices to ask once, after all of them.  unsafe_get_user() asks after each, where
+ * the compiler has no asm goto with outputs.
+ *
+ * Return: the value, or 0 after a fault.
+ */
+#ifdef CONFIG_CODECTL
+
+#include <asm/unwind_user.h>
+
+#else /* the user space that has the decoders too */
+
+#include <linux/errno.h>
+#include <linux/types.h>
+#include <linux/uaccess.h>
+
+#define UNWIND_USER_LOAD(type)						\
+static __always_inline unsigned long					\
+unwind_user_load_##type(unsigned long addr, int *err)			\
+{									\
+	type val;							\
+									\
+	unsafe_get_user(val, (type __user *)addr, fault);		\
+	return val;							\
+fault:									\
+	*err = -EFAULT;							\
+	return 0;							\
+}
+
+UNWIND_USER_LOAD(u8)
+UNWIND_USER_LOAD(u16)
+UNWIND_USER_LOAD(u32)
+UNWIND_USER_LOAD(u64)
+
+#endif
+
+#endif /* _UNWIND_USER_LOAD_H */
