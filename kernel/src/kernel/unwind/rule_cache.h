@@ -12,7 +12,7 @@
 #include "rule.h"
 
 /* Slots that a key may be in, from the one that its hash says. */
-#define RULE_CACHE_WAYS		4
+#define RULE_CACHE_WAYS		8
 #define RULE_CACHE_SLOTS						\
 	((SZ_16K - sizeof(struct rule_cache)) / sizeof(struct rule_slot))
 
