@@ -151,20 +151,16 @@ static struct codectl_claim *codectl_copy_claim(const struct code_elf_info *info
 static bool codectl_text_ok(struct mm_struct *mm,
 			    const struct codectl_region *region)
 {
-	VMA_ITERATOR(vmi, mm, region->text_start);
 	unsigned long start = region->text_start;
-	unsigned long end = region->text_end;
 	struct vm_area_struct *vma;
 
-	for_each_vma_range(vmi, vma, end) {
-		if (vma->vm_start > start)
+	for (; start < region->text_end; start = vma->vm_end) {
+		vma = vma_lookup(mm, start);
+		if (!vma || (!(vma->vm_flags & VM_EXEC) && !region->tables.is_jit))
 			return false;
-		if (!(vma->vm_flags & VM_EXEC) && !region->tables.is_jit)
-			return false;
-		start = vma->vm_end;
 	}
 
-	return start >= end;
+	return true;
 }
 
 /* Is there a file behind any page of [start, end)? */

@@ -221,6 +221,42 @@ static void codectl_registry_changed(struct mm_struct *mm,
 	smp_wmb();
 }
 
+/* A range without registrations, as large as @mas has found it. */
+static void codectl_keep_gap(struct codectl_registry *reg,
+			     const struct ma_state *mas)
+{
+	reg->gap_start = mas->index;
+	reg->gap_end = mas->last == ULONG_MAX ? ULONG_MAX : mas->last + 1;
+}
+
+/* Is it known that there are no registrations with text in a range? */
+static bool codectl_in_gap(const struct codectl_registry *reg,
+			   unsigned long start, unsigned long end)
+{
+	return refcount_read(&reg->ref) == 1 && start >= reg->gap_start &&
+	       end <= reg->gap_end;
+}
+
+/* The first registration with text in a range. */
+static struct codectl_region *
+codectl_first(struct codectl_registry *reg, unsigned long start,
+	      unsigned long end)
+{
+	MA_STATE(mas, &reg->tree, start, start);
+	struct codectl_region *region = mas_walk(&mas);
+
+	if (region)
+		return region;
+	if (mas.last >= end - 1) {
+		if (refcount_read(&reg->ref) == 1)
+			codectl_keep_gap(reg, &mas);
+		return NULL;
+	}
+	mas_set(&mas, start);
+
+	return mas_find(&mas, end - 1);
+}
+
 /**
  * codectl_insert() - add a registration to an address space
  * @mm: the address space
@@ -235,14 +271,12 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 		   unsigned int max)
 {
 	struct codectl_registry *reg = codectl_registry_locked(mm);
-	unsigned long last = region->text_end - 1;
+	unsigned long start = region->text_start, end = region->text_end;
 	int ret;
 
 	if (reg) {
-		MA_STATE(mas, &reg->tree, region->text_start,
-			 region->text_start);
-
-		if (mas_find(&mas, last))
+		if (!codectl_in_gap(reg, start, end) &&
+		    codectl_first(reg, start, end))
 			return -EEXIST;
 		if (reg->nr >= max)
 			return -ENOSPC;
@@ -254,10 +288,12 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 	if (!reg)
 		return -ENOMEM;
 
-	MA_STATE(mas, &reg->tree, region->text_start, last);
+	MA_STATE(mas, &reg->tree, start, end - 1);
 
 	region->gen = codectl_next_id();
-	reg->gap_last = 0;
+	/* Mappings grow downwards: so does what comes next. */
+	if (start < reg->gap_end && end > reg->gap_start)
+		reg->gap_end = start;
 	ret = mas_store_gfp(&mas, region, GFP_KERNEL_ACCOUNT);
 	if (!ret) {
 		refcount_inc(&region->ref);
@@ -281,6 +317,7 @@ static int codectl_erase_region(struct mm_struct *mm,
 		return ret;
 
 	reg->nr--;
+	codectl_keep_gap(reg, &mas);
 	codectl_registry_changed(mm, reg);
 	/* Not where fork() leaves out of the child what the parent keeps. */
 	if (mm == current->mm)
@@ -288,28 +325,6 @@ static int codectl_erase_region(struct mm_struct *mm,
 	codectl_region_put(region);
 
 	return 0;
-}
-
-/* The first registration with text in a range; also, what gap the range is in. */
-static struct codectl_region *
-codectl_first(struct codectl_registry *reg, unsigned long start,
-	      unsigned long end)
-{
-	MA_STATE(mas, &reg->tree, start, start);
-	struct codectl_region *region = mas_walk(&mas);
-
-	if (region)
-		return region;
-	if (mas.last >= end - 1) {
-		if (refcount_read(&reg->ref) == 1) {
-			reg->gap_start = mas.index;
-			reg->gap_last = mas.last;
-		}
-		return NULL;
-	}
-	mas_set(&mas, start);
-
-	return mas_find(&mas, end - 1);
 }
 
 /**
@@ -328,7 +343,7 @@ int codectl_erase(struct mm_struct *mm, unsigned long start, unsigned long end)
 	struct codectl_registry *reg = codectl_registry_locked(mm);
 	struct codectl_region *region;
 
-	region = reg ? codectl_first(reg, start, end) : NULL;
+	region = reg ? mtree_load(&reg->tree, start) : NULL;
 	if (!region || region->text_start != start || region->text_end != end)
 		return -ENOENT;
 
@@ -353,8 +368,7 @@ void __codectl_munmap(struct mm_struct *mm, unsigned long start,
 	struct codectl_region *region;
 
 	/* Most are next to the one before. */
-	if (refcount_read(&reg->ref) == 1 && start >= reg->gap_start &&
-	    end - 1 <= reg->gap_last)
+	if (codectl_in_gap(reg, start, end))
 		return;
 
 	while (reg && (region = codectl_first(reg, start, end))) {

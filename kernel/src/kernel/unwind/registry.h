@@ -81,8 +81,8 @@ struct codectl_region {
  * @exclusive: neither this registry nor any of its registrations was ever that of
  *	another address space
  * @gen: value of the global counter when it last changed
- * @gap_start: start of a range without registrations, where a munmap() was
- * @gap_last: last byte of it; both only for the one owner of the registry
+ * @gap_start: start of a range without registrations, in which something was last
+ * @gap_end: end of it; both only for the one owner of the registry
  * @tree: the registrations, by text
  * @free_work: frees it after a grace period
  */
@@ -92,7 +92,7 @@ struct codectl_registry {
 	bool			exclusive;
 	u64			gen;
 	unsigned long		gap_start;
-	unsigned long		gap_last;
+	unsigned long		gap_end;
 	struct maple_tree	tree;
 	struct rcu_work		free_work;
 };
