@@ -260,7 +260,9 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 		return -ENODATA;
 
 	while (walk.hops < CODE_JIT_MAX_TABLES) {
-		if (!user_read_access_begin((void __user *)walk.table,
+		if (walk.table > TASK_SIZE_MAX -
+				 sizeof(struct code_jit_unwind_table) ||
+		    !user_read_access_begin((void __user *)walk.table,
 					    TASK_SIZE_MAX - walk.table))
 			return -EFAULT;
 		ret = jit_search_table(&walk, fre, row);
@@ -270,9 +272,7 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 		if (ret != -EAGAIN)
 			return ret;
 
-		if (walk.table % sizeof(u64) ||
-		    walk.table > TASK_SIZE_MAX -
-				 sizeof(struct code_jit_unwind_table))
+		if (walk.table % sizeof(u64))
 			return -EFAULT;
 		/* Without page faults nothing here waits. */
 		if (fatal_signal_pending(current) && !pagefault_disabled())

@@ -19,8 +19,8 @@
  * @flags: CODE_JIT_*
  * @rule: the default rule; its size and ip_off are not used
  *
- * A table at @head and a counter at @seq are aligned and in user space; what is there
- * may be anything.
+ * @head and @seq are aligned and in user space; what they point to may be
+ * anything.
  */
 struct jit_unwind {
 	unsigned long			head;
