@@ -27,6 +27,8 @@ export GIT_COMMITTER_NAME=check GIT_COMMITTER_EMAIL=check@localhost
 types_general=FILE_PATH_CHANGES,UNDOCUMENTED_SETUP,ENOSYS
 # The form of trace events, and of the lists of names that they print.
 types_trace=OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO
+# The operand of an asm statement in the exception table is taken for a remainder.
+types_asm=SPACING
 # User space has types and attributes of its own, and kselftest_harness.h makes
 # definitions of macros.
 types_selftests=PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE,VOLATILE
@@ -82,9 +84,8 @@ checkpatch()
 		types=$types_general
 		case $(basename "$patch") in
 		*-selftests-*) types+=,$types_trace,$types_selftests ;;
-		*-trace-events.patch | *-tracing-* | *-unwind-by-registered-tables.patch)
-			types+=,$types_trace
-			;;
+		*-trace-events.patch | *-tracing-*) types+=,$types_trace ;;
+		*-unwind-by-registered-tables.patch) types+=,$types_trace,$types_asm ;;
 		esac
 		"$build/linux/scripts/checkpatch.pl" --strict --no-tree \
 			--root="$build/linux" --terse -q --show-types \
