@@ -208,7 +208,8 @@ static __always_inline int jit_bisect(struct jit_walk *walk,
 
 	/*
 	 * Of two runs of rows that overlap, as long as a power of two each, it
-	 * is in one; from there on a run is halved.  No run leaves the table.
+	 * is in one; from there on a run is halved.  No run leaves the table, be
+	 * what is read of it right or 0.
 	 */
 	step = rounddown_pow_of_two(walk->nr) * size;
 	mid = walk->nr * size - step;

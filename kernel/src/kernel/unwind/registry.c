@@ -237,7 +237,7 @@ static bool codectl_in_gap(const struct codectl_registry *reg,
 	       end <= reg->gap_end;
 }
 
-/* The first registration with text in a range. */
+/* The first registration with text in a range, or NULL, and its gap is remembered. */
 static struct codectl_region *
 codectl_first(struct codectl_registry *reg, unsigned long start,
 	      unsigned long end)

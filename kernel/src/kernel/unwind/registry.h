@@ -81,7 +81,7 @@ struct codectl_region {
  * @exclusive: neither this registry nor any of its registrations was ever that of
  *	another address space
  * @gen: value of the global counter when it last changed
- * @gap_start: start of a range without registrations, in which something was last
+ * @gap_start: start of a range without registrations, next to what came or went last
  * @gap_end: end of it; both only for the one owner of the registry
  * @tree: the registrations, by text
  * @free_work: frees it after a grace period

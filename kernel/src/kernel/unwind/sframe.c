@@ -129,7 +129,8 @@ sframe_bisect(const struct sframe_section *sec, struct sframe_cursor *cur,
 
 	/*
 	 * Of two runs of entries that overlap, as long as a power of two each, it
-	 * is in one; from there on a run is halved.  No run leaves the section.
+	 * is in one; from there on a run is halved.  No run leaves the section,
+	 * be what is read of it right or 0.
 	 */
 	step = rounddown_pow_of_two((unsigned long)sec->num_fdes) *
 	       sizeof(struct sframe_fde_idx);

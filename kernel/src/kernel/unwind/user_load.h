@@ -9,9 +9,9 @@
  * @addr: where from, inside a user access window
  * @err: becomes -EFAULT by a fault, and stays as it is otherwise
  *
- * For loads that do not make a difference to where others may be, so that it
- * suffices to ask once, after all of them.  unsafe_get_user() asks after each, where
- * the compiler has no asm goto with outputs.
+ * For loads of which a 0 leads no other load out of the window, so that it suffices
+ * to ask once, after all of them.  unsafe_get_user() asks after each, where the
+ * compiler has no asm goto with outputs.
  *
  * Return: the value, or 0 after a fault.
  */
