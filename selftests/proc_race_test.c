@@ -252,7 +252,7 @@ TEST_F(race, readers_queries_and_neighbours)
 /* From another process, which may see this one exit. */
 TEST_F(race, a_process_that_exits_while_it_is_read)
 {
-	double end = now() + scaled_seconds(10);
+	double end = now() + scaled_seconds(4);
 	unsigned int cut = 0, i;
 
 	for (i = 0; i < 200 && now() < end; i++) {
@@ -302,7 +302,7 @@ static void query_and_read(pid_t pid, unsigned long *seen)
  */
 TEST_F(race, processes_that_exec_and_exit_while_they_are_read)
 {
-	double end = now() + scaled_seconds(4);
+	double end = now() + scaled_seconds(2);
 	unsigned long seen = 0;
 	unsigned int i;
 
