@@ -237,14 +237,22 @@ static bool codectl_in_gap(const struct codectl_registry *reg,
 	       end <= reg->gap_end;
 }
 
-/* The first registration with text in a range, or NULL, and its gap is remembered. */
+/*
+ * The first registration with text in a range, or NULL, and its gap is
+ * remembered: most ranges are next to the one before.
+ */
 static struct codectl_region *
 codectl_first(struct codectl_registry *reg, unsigned long start,
 	      unsigned long end)
 {
-	MA_STATE(mas, &reg->tree, start, start);
-	struct codectl_region *region = mas_walk(&mas);
+	struct codectl_region *region;
 
+	if (codectl_in_gap(reg, start, end))
+		return NULL;
+
+	MA_STATE(mas, &reg->tree, start, start);
+
+	region = mas_walk(&mas);
 	if (region)
 		return region;
 	if (mas.last >= end - 1) {
@@ -275,8 +283,7 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 	int ret;
 
 	if (reg) {
-		if (!codectl_in_gap(reg, start, end) &&
-		    codectl_first(reg, start, end))
+		if (codectl_first(reg, start, end))
 			return -EEXIST;
 		if (reg->nr >= max)
 			return -ENOSPC;
@@ -366,10 +373,6 @@ void __codectl_munmap(struct mm_struct *mm, unsigned long start,
 	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
 	struct codectl_registry *reg = codectl_registry_locked(mm);
 	struct codectl_region *region;
-
-	/* Most are next to the one before. */
-	if (codectl_in_gap(reg, start, end))
-		return;
 
 	while (reg && (region = codectl_first(reg, start, end))) {
 		reg = codectl_registry_own(mm, gfp);
