@@ -22,20 +22,14 @@ export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 export GIT_AUTHOR_NAME=check GIT_AUTHOR_EMAIL=check@localhost
 export GIT_COMMITTER_NAME=check GIT_COMMITTER_EMAIL=check@localhost
 
+linux=$build/linux
+# shellcheck source=checkpatch.sh
+. "$top/scripts/checkpatch.sh"
 # Patches come before what they belong to in MAINTAINERS, and before the pages
-# that document them; ENOSYS is what the call returns where it is switched off.
-types_general=FILE_PATH_CHANGES,UNDOCUMENTED_SETUP,ENOSYS
-# The form of trace events, and of the lists of names that they print.
-types_trace=OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO
-# The operand of an asm statement in the exception table is taken for a remainder.
-types_asm=SPACING
-# User space has types and attributes of its own, and kselftest_harness.h makes
-# definitions of macros.
-types_selftests=PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE,VOLATILE
-types_selftests+=,AVOID_EXTERNS,STATIC_CONST_CHAR_ARRAY,NEW_TYPEDEFS,SPACING
-types_selftests+=,FUNCTION_ARGUMENTS,LINE_SPACING,MACRO_WITH_FLOW_CONTROL
+# that document them.
+mail_types=FILE_PATH_CHANGES,$kernel_types
 # profiled() of the benchmark has arguments that look like one word twice.
-types_selftests+=,MACRO_ARG_REUSE,REPEATED_WORD
+selftests_types=$user_types,$harness_types,REPEATED_WORD
 
 patches_of()
 {
@@ -76,21 +70,19 @@ am()
 		xargs git -C "$build/export/$1-tree" am -q && differences "$1"
 }
 
-checkpatch()
+check_patches()
 {
 	local patch types
 
 	! patches_of linux | while read -r patch; do
-		types=$types_general
+		types=$mail_types
 		case $(basename "$patch") in
-		*-selftests-*) types+=,$types_trace,$types_selftests ;;
-		*-trace-events.patch | *-tracing-*) types+=,$types_trace ;;
-		*-unwind-by-registered-tables.patch) types+=,$types_trace,$types_asm ;;
+		*-selftests-*) types+=,$selftests_types ;;
+		*-trace-events.patch | *-tracing-*) types+=,$trace_types ;;
+		*-unwind-by-registered-tables.patch) types+=,$trace_types,$asm_types ;;
 		esac
-		"$build/linux/scripts/checkpatch.pl" --strict --no-tree \
-			--root="$build/linux" --terse -q --show-types \
-			--ignore="$types" "$patch" || echo failed
-	done | grep -v '^total: 0 errors, 0 warnings, 0 checks'
+		check_patch "$types" "$patch" || echo failed
+	done | grep .
 }
 
 # Lists take no longer mails, and nobody reads them.
@@ -198,7 +190,7 @@ command -v quilt > /dev/null ||
 	{ echo "Bail out! quilt is missing: apt-get install quilt"; exit 1; }
 run "git am of the kernel's series gives the patched tree" am linux
 run "git am of glibc's series gives the patched tree" am glibc
-run "checkpatch has nothing to say" checkpatch
+run "checkpatch has nothing to say" check_patches
 run "no mail has more than $max_mail bytes" sizes
 run "quilt takes the kernel's patches without fuzz" push linux "$top/kernel/patches"
 run "quilt takes glibc's patches without fuzz" push glibc "$top/glibc-patches"

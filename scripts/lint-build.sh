@@ -5,7 +5,8 @@
 #
 # The checkers that need what is built, or build something themselves: sparse
 # and W=1 on our objects of the kernel, the headers for user space one by one,
-# holes in their structures, and glibc's own checks of the patched library.
+# holes in their structures, and glibc's own checks of the patched library.  Prints
+# TAP.
 
 # Functions are run by name.
 # shellcheck disable=SC2317
@@ -13,17 +14,12 @@
 set -u -o pipefail
 
 top=$1 build=$2 jobs=$3
-failed=0
 tools=$build/tools/bin
 obj=$build/obj/linux-lint
 sparse=$build/sources/sparse/sparse
 
-run()
-{
-	echo "lint: $1"
-	shift
-	"$@" || failed=1
-}
+# shellcheck source=tap.sh
+. "$top/scripts/tap.sh"
 
 kernel()
 {
@@ -116,4 +112,4 @@ run "glibc, lint-makefiles" bash \
 run "glibc, calls through the PLT of its own" check_glibc elf/ check-localplt
 run "glibc, ABI of ld.so" check_glibc elf/ check-abi-ld
 run "glibc, ABI of libc.so" check_glibc '' check-abi-libc
-exit $failed
+finish

@@ -6,47 +6,22 @@
 # Runs the checkers of style over the tree; those of the kernel come from the
 # patched tree in BUILDDIR. Those that need what is built are in lint-build.sh,
 # quilt and git am in check-export.sh; the exported names, the ABI and the header
-# of libcodectl (as C and C++) in its own tests.
+# of libcodectl (as C and C++) in its own tests.  Prints TAP.
 
 set -u
 
 top=$1 build=$2
-failed=0
-
-run()
-{
-	echo "lint: $1"
-	shift
-	"$@" || failed=1
-}
+linux=$build/linux
+# shellcheck source=tap.sh
+. "$top/scripts/tap.sh"
+# shellcheck source=checkpatch.sh
+. "$top/scripts/checkpatch.sh"
 
 # What a patch of a series that is not mailed does without.
 series_types=MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF,FILE_PATH_CHANGES,COMMIT_LOG_LONG_LINE
-# The form of trace events, and of the lists of names that they print.
-trace_types=OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO
-# The operand of an asm statement in the exception table is taken for a remainder.
-asm_types=SPACING
-# User space has the types and attributes of C and its libraries.
-user_types=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE
-user_types+=,VOLATILE,AVOID_EXTERNS,ENOSYS,STRCPY,STATIC_CONST_CHAR_ARRAY,NEW_TYPEDEFS
 # Stand-ins have the form of what the kernel has.
 shim_types=COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED,MACRO_WITH_FLOW_CONTROL
 shim_types+=,MEMORY_BARRIER
-# What kselftest_harness makes of macros and of the lines that use them.
-harness_types=PARENTHESIS_ALIGNMENT,SPACING,FUNCTION_ARGUMENTS,LINE_SPACING
-harness_types+=,COMPLEX_MACRO,MACRO_WITH_FLOW_CONTROL,MACRO_ARG_REUSE,OPEN_ENDED_LINE
-
-# shellcheck disable=SC2317
-check_patch()
-{
-	local ignored=$1
-	shift
-
-	"$linux/scripts/checkpatch.pl" --strict --no-tree --terse -q --show-types \
-		--root="$linux" --ignore="$ignored" "$@" |
-		grep -v '^total: 0 errors, 0 warnings, 0 checks'
-	return "${PIPESTATUS[0]}"
-}
 
 # The order of man-pages(7) is not that of mdoc(7).
 # shellcheck disable=SC2317
@@ -68,9 +43,8 @@ for tool in codespell mandoc git; do
 	command -v $tool > /dev/null ||
 		{ echo "lint: $tool is missing: apt-get install $tool" >&2; exit 1; }
 done
-[ -d "$build/linux" ] || { echo "lint: no kernel tree yet: run 'make linux'" >&2; exit 1; }
+[ -d "$linux" ] || { echo "lint: no kernel tree yet: run 'make linux'" >&2; exit 1; }
 cd "$top" || exit 1
-linux=$build/linux
 mapfile -t kernel_c < <(find kernel/src -name '*.[ch]' ! -path '*/trace/events/*')
 mapfile -t event_h < <(find kernel/src -path '*/trace/events/*.h')
 mapfile -t test_c < <(find selftests -name '*.[ch]')
@@ -82,8 +56,7 @@ mapfile -t scripts < <(grep -r -l -I -E --exclude-dir=.git --exclude-dir=build \
 mapfile -t pages < <(find docs -name '*.[0-9]')
 
 run shellcheck shellcheck -x -P SCRIPTDIR "${scripts[@]}"
-# codectl=off is documented with the call, and ENOSYS is what the ABI has for it.
-run "checkpatch, kernel" check_patch ENOSYS,UNDOCUMENTED_SETUP -f "${kernel_c[@]}"
+run "checkpatch, kernel" check_patch "$kernel_types" -f "${kernel_c[@]}"
 run "checkpatch, trace events" check_patch "$trace_types" -f "${event_h[@]}"
 while read -r patch; do
 	types=$series_types,$trace_types
@@ -96,4 +69,4 @@ run "checkpatch, stand-ins" check_patch "$user_types,$shim_types" -f "${shim_c[@
 run kernel-doc "$linux/tools/docs/kernel-doc" -none -Wall "${kernel_c[@]}"
 run codespell check_spelling
 [ ${#pages[@]} -eq 0 ] || run mandoc check_page "${pages[@]}"
-exit $failed
+finish
