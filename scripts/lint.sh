@@ -27,7 +27,8 @@ shim_types+=,MEMORY_BARRIER
 # shellcheck disable=SC2317
 check_page()
 {
-	! mandoc -T lint -W warning "$@" | grep -v 'sections out of conventional order'
+	! mandoc -T lint -W warning "$@" | grep -v 'sections out of conventional order' &&
+		! man --warnings -E UTF-8 -Tutf8 -Z -l "$@" 2>&1 > /dev/null | grep .
 }
 
 # Fo and Nd are macros of the manual pages, filp is the kernel's, and cheduling
@@ -39,9 +40,9 @@ check_spelling()
 		xargs -r codespell -q 3 -L fo,nd,filp,cheduling
 }
 
-for tool in codespell mandoc git; do
-	command -v $tool > /dev/null ||
-		{ echo "lint: $tool is missing: apt-get install $tool" >&2; exit 1; }
+for tool in codespell mandoc man:man-db git; do
+	command -v "${tool%:*}" > /dev/null ||
+		{ echo "lint: ${tool%:*} is missing: apt-get install ${tool#*:}" >&2; exit 1; }
 done
 [ -d "$linux" ] || { echo "lint: no kernel tree yet: run 'make linux'" >&2; exit 1; }
 cd "$top" || exit 1
@@ -68,5 +69,5 @@ run "checkpatch, library, jit-demo and tools" check_patch "$user_types" -f "${us
 run "checkpatch, stand-ins" check_patch "$user_types,$shim_types" -f "${shim_c[@]}"
 run kernel-doc "$linux/tools/docs/kernel-doc" -none -Wall "${kernel_c[@]}"
 run codespell check_spelling
-[ ${#pages[@]} -eq 0 ] || run mandoc check_page "${pages[@]}"
+[ ${#pages[@]} -eq 0 ] || run "mandoc and groff" check_page "${pages[@]}"
 finish
