@@ -18,6 +18,7 @@ result $? "the program says where its functions are"
 
 # The ids of tasks are few, so that each comes again soon.
 pid_max=$(cat /proc/sys/kernel/pid_max)
+trap 'echo "$pid_max" > /proc/sys/kernel/pid_max; rm -rf "$work"' EXIT
 echo 400 > /proc/sys/kernel/pid_max
 
 # Emulated CPUs may execute code that another one patches, as switching events on
@@ -68,5 +69,4 @@ join wrong 1 pid -x > "$work/wrong" 2>&1
 [ $? = 1 ] && grep -q ' says .* the stack of ' "$work/wrong"
 result $? "stacks that are exchanged are found out"
 
-echo "$pid_max" > /proc/sys/kernel/pid_max
 finish
