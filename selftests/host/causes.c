@@ -95,7 +95,7 @@ static bool is_not_restored(const struct point *point)
 }
 
 const struct cause causes[] = {
-	{ "the compiler", "libgcc has no SFrame", is_plain },
+	{ "the compiler", "its libraries have no SFrame", is_plain },
 	{ "glibc", "CFI of the return from signals, written out past the assembler",
 	  is_written_out },
 	{ "SFrame", "no words for a row of the function", is_beyond },

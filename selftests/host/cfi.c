@@ -5,7 +5,6 @@
  * out is a register or the CFA plus a constant, the word there, or a number.
  */
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -35,8 +34,16 @@ struct machine {
 	bool is_value;		/* DW_OP_stack_value, or a register */
 };
 
-struct cfi {
+/* One of the two sections of CFI. */
+struct frames {
+	struct elf_section sec;
+	bool eh;
 	Dwarf_CFI *dw;
+};
+
+struct cfi {
+	Dwarf *debug;
+	Dwarf_CFI *eh_dw;
 	struct cfi_fde *fdes;
 	size_t nr;
 };
@@ -256,14 +263,15 @@ static void read_row(Dwarf_Frame *frame, u64 pc, struct cfi_row *row)
 /* 0, -ENOENT if nothing describes @addr, or -EINVAL. */
 int cfi_find(struct cfi *cfi, u64 addr, struct cfi_row *row)
 {
+	const struct cfi_fde *fde = cfi_find_fde(cfi, addr);
 	Dwarf_Addr start, end;
 	Dwarf_Frame *frame;
 	bool is_signal;
 
 	*row = (struct cfi_row) {};
-	if (!cfi_find_fde(cfi, addr))
+	if (!fde)
 		return -ENOENT;
-	if (dwarf_cfi_addrframe(cfi->dw, addr, &frame))
+	if (dwarf_cfi_addrframe(fde->dw, addr, &frame))
 		return -EINVAL;
 	if (dwarf_frame_info(frame, &start, &end, &is_signal) != AMD64_RA) {
 		free(frame);
@@ -333,46 +341,70 @@ static int address_encoding(const Dwarf_CIE *cie)
 	return *aug ? *data : -1;
 }
 
-static bool add_fde(struct cfi *cfi, const struct elf_section *eh,
+/* Start and size of what @fde describes. */
+static bool fde_range(const struct frames *frames, const Dwarf_FDE *fde,
+		      const Dwarf_CIE *cie, u64 range[2])
+{
+	if (!frames->eh) {
+		memcpy(range, fde->start, 2 * sizeof(range[0]));
+		return true;
+	}
+	if (address_encoding(cie) != FDE_PCREL_4)
+		return false;
+	range[0] = frames->sec.addr + read_s32(fde->start) +
+		(fde->start - (unsigned char *)frames->sec.data->d_buf);
+	range[1] = (u32)read_s32(fde->start + 4);
+
+	return true;
+}
+
+static bool add_fde(struct cfi *cfi, size_t known, const struct frames *frames,
 		    const Dwarf_FDE *fde)
 {
 	Dwarf_CFI_Entry cie;
 	Dwarf_Off next;
 	struct cfi_fde *more;
-	u64 start;
+	u64 range[2];
 
-	if (dwarf_next_cfi(eh->ident, eh->data, true, fde->CIE_pointer, &next,
-			   &cie) || !dwarf_cfi_cie_p(&cie) ||
-	    address_encoding(&cie.cie) != FDE_PCREL_4)
+	if (dwarf_next_cfi(frames->sec.ident, frames->sec.data, frames->eh,
+			   fde->CIE_pointer, &next, &cie) ||
+	    !dwarf_cfi_cie_p(&cie) || !fde_range(frames, fde, &cie.cie, range))
 		return false;
+	/* What the linker has discarded is at 0. */
+	if (!range[0] ||
+	    bsearch(&range[0], cfi->fdes, known, sizeof(*cfi->fdes), cmp_addr))
+		return true;
 	more = realloc(cfi->fdes, (cfi->nr + 1) * sizeof(*more));
 	if (!more)
 		return false;
-	start = eh->addr + (fde->start - (unsigned char *)eh->data->d_buf) +
-		read_s32(fde->start);
 	cfi->fdes = more;
 	cfi->fdes[cfi->nr++] = (struct cfi_fde) {
-		.start = start, .end = start + (u32)read_s32(fde->start + 4),
+		.dw = frames->dw, .start = range[0], .end = range[0] + range[1],
 	};
 
 	return true;
 }
 
-static bool read_fdes(struct cfi *cfi, const struct elf_section *eh)
+/* Adds what the section has of ranges that are not described yet. */
+static bool read_fdes(struct cfi *cfi, const struct frames *frames)
 {
+	size_t known = cfi->nr;
 	Dwarf_CFI_Entry entry;
 	Dwarf_Off off = 0, next;
 	int ret;
 
-	while (!(ret = dwarf_next_cfi(eh->ident, eh->data, true, off, &next,
-				      &entry))) {
-		if (!dwarf_cfi_cie_p(&entry) && !add_fde(cfi, eh, &entry.fde))
+	if (!frames->dw)
+		return false;
+	while (!(ret = dwarf_next_cfi(frames->sec.ident, frames->sec.data,
+				      frames->eh, off, &next, &entry))) {
+		if (!dwarf_cfi_cie_p(&entry) &&
+		    !add_fde(cfi, known, frames, &entry.fde))
 			return false;
 		off = next;
 	}
 	qsort(cfi->fdes, cfi->nr, sizeof(*cfi->fdes), cmp_fde);
 
-	return ret == 1 && cfi->nr;
+	return ret == 1;
 }
 
 static bool read_rows(struct cfi *cfi, struct cfi_fde *fde)
@@ -390,36 +422,50 @@ static bool read_rows(struct cfi *cfi, struct cfi_fde *fde)
 	return true;
 }
 
+static bool read_sections(struct cfi *cfi, Elf *elf)
+{
+	struct frames eh = { .eh = true }, debug = {};
+	size_t i;
+
+	if (elf_section(elf, ".eh_frame", &eh.sec)) {
+		cfi->eh_dw = dwarf_getcfi_elf(elf);
+		eh.dw = cfi->eh_dw;
+		if (!read_fdes(cfi, &eh))
+			return false;
+	}
+	if (elf_section(elf, ".debug_frame", &debug.sec)) {
+		cfi->debug = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+		debug.dw = cfi->debug ? dwarf_getcfi(cfi->debug) : NULL;
+		if (!read_fdes(cfi, &debug))
+			return false;
+	}
+	for (i = 0; i < cfi->nr; i++) {
+		if (!read_rows(cfi, &cfi->fdes[i]))
+			return false;
+	}
+
+	return cfi->nr;
+}
+
 /* NULL if there is none, or if any of it cannot be read. */
 struct cfi *cfi_open(Elf *elf)
 {
 	struct cfi *cfi = calloc(1, sizeof(*cfi));
-	struct elf_section eh;
-	size_t i;
 
-	if (!cfi)
+	if (cfi && !read_sections(cfi, elf)) {
+		cfi_close(cfi);
 		return NULL;
-	cfi->dw = dwarf_getcfi_elf(elf);
-	if (!cfi->dw || !elf_section(elf, ".eh_frame", &eh) ||
-	    !read_fdes(cfi, &eh))
-		goto fail;
-	for (i = 0; i < cfi->nr; i++) {
-		if (!read_rows(cfi, &cfi->fdes[i]))
-			goto fail;
 	}
 
 	return cfi;
-
-fail:
-	cfi_close(cfi);
-
-	return NULL;
 }
 
 void cfi_close(struct cfi *cfi)
 {
-	if (cfi->dw)
-		dwarf_cfi_end(cfi->dw);
+	if (cfi->debug)
+		dwarf_end(cfi->debug);
+	if (cfi->eh_dw)
+		dwarf_cfi_end(cfi->eh_dw);
 	free(cfi->fdes);
 	free(cfi);
 }

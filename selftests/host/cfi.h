@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the DWARF CFI of an ELF file says, in the kernel's types. */
+/*
+ * What the DWARF CFI of an ELF file says, in the kernel's types: .eh_frame, and
+ * .debug_frame where that has nothing.
+ */
 #ifndef HOST_CFI_H
 #define HOST_CFI_H
 
+#include <elfutils/libdw.h>
 #include <libelf.h>
 #include <linux/types.h>
 
@@ -27,12 +31,14 @@ struct cfi_row {
 
 /**
  * struct cfi_fde - a range that is described
+ * @dw: the section that describes it
  * @start: its first address
  * @end: its end
  * @beyond: as in the first of its rows that has such, or NULL
  * @other_expression: as in any of its rows
  */
 struct cfi_fde {
+	Dwarf_CFI *dw;
 	u64 start;
 	u64 end;
 	const char *beyond;
