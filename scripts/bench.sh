@@ -94,23 +94,19 @@ wanted()
 }
 
 # Of those of the same group, case and x.
-medians()
+least()
 {
-	gawk -F'\t' -v CONVFMT=%.12g '{
+	awk -F'\t' '{
 		name = $2 "\t" $3 "\t" $4
-		if (!(name in nr))
+		if (!(name in value))
 			names[++n] = name
-		value[name, ++nr[name]] = $5
+		if (!(name in value) || $5 + 0 < value[name] + 0)
+			value[name] = $5
 		unit[name] = $6
 	}
 	END {
-		for (i = 1; i <= n; i++) {
-			split("", v)
-			for (j = 1; j <= nr[names[i]]; j++)
-				v[j] = value[names[i], j] + 0
-			asort(v)
-			print names[i] "\t" v[int((j + 0.5) / 2)] "\t" unit[names[i]]
-		}
+		for (i = 1; i <= n; i++)
+			print names[i] "\t" value[names[i]] "\t" unit[names[i]]
 	}'
 }
 
@@ -127,7 +123,7 @@ run_one()
 		rm -f "$out/logs/$name.tsv"
 		return
 	fi
-	grep '^RESULT' "$log" | medians | sed "s/^/$name\t/" > "$out/logs/$name.tsv"
+	grep '^RESULT' "$log" | least | sed "s/^/$name\t/" > "$out/logs/$name.tsv"
 	echo "$(wc -l < "$out/logs/$name.tsv") figures"
 }
 
