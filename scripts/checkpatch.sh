@@ -12,8 +12,8 @@ trace_types=OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO
 # The operand of an asm statement in the exception table is taken for a remainder.
 asm_types=SPACING
 # User space has the types and attributes of C and its libraries.
-user_types=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE
-user_types+=,VOLATILE,AVOID_EXTERNS,ENOSYS,STRCPY,STATIC_CONST_CHAR_ARRAY,NEW_TYPEDEFS
+user_types=PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE,VOLATILE,AVOID_EXTERNS
+user_types+=,STATIC_CONST_CHAR_ARRAY,NEW_TYPEDEFS
 # What kselftest_harness makes of macros and of the lines that use them.
 harness_types=SPACING,FUNCTION_ARGUMENTS,LINE_SPACING,MACRO_WITH_FLOW_CONTROL
 harness_types+=,MACRO_ARG_REUSE,$trace_types

@@ -370,8 +370,8 @@ static bool add_fde(struct cfi *cfi, size_t known, const struct frames *frames,
 			   fde->CIE_pointer, &next, &cie) ||
 	    !dwarf_cfi_cie_p(&cie) || !fde_range(frames, fde, &cie.cie, range))
 		return false;
-	/* What the linker has discarded is at 0. */
-	if (!range[0] ||
+	/* Of .debug_frame: what the linker has discarded is at 0. */
+	if ((!frames->eh && !range[0]) ||
 	    bsearch(&range[0], cfi->fdes, known, sizeof(*cfi->fdes), cmp_addr))
 		return true;
 	more = realloc(cfi->fdes, (cfi->nr + 1) * sizeof(*more));
