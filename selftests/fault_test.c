@@ -20,6 +20,8 @@ FIXTURE(fault)
 	uint8_t *mem;
 	uint64_t start;
 	uint64_t end;
+	uint64_t code;	/* of code_fd, for readers */
+	int code_fd;
 	int fd;
 };
 
@@ -72,97 +74,131 @@ static int register_section(uint64_t start, uint64_t end)
 	return register_text(start, end, section, len);
 }
 
-/* At least @faults of its copies of what the caller has can fail. */
-static void fail_each(struct __test_metadata *_metadata,
-		      FIXTURE_DATA(fault) * self,
-		      int (*reg)(uint64_t start, uint64_t end),
-		      unsigned int nomems, unsigned int faults)
+/* What is made to fail, and how many of its allocations and copies there are. */
+struct call {
+	/* With the fault; checks what there is afterwards.  Whether the fault was used. */
+	bool (*once)(struct __test_metadata *_metadata, FIXTURE_DATA(fault) * self,
+		     const struct call *call, unsigned int nth, int *ret);
+	union {
+		int (*reg)(uint64_t start, uint64_t end);
+		int (*change)(int fd, unsigned int nth, uint64_t parents);
+		int (*reader)(uint64_t start);
+	};
+	unsigned int nomems;
+	unsigned int faults;
+};
+
+struct tally {
+	unsigned int calls;
+	unsigned int nomem;
+	unsigned int fault;
+	unsigned int done;	/* in spite of the fault */
+};
+
+static struct tally strike_each(struct __test_metadata *_metadata,
+				FIXTURE_DATA(fault) * self, const struct call *call)
 {
-	unsigned int nth, nomem = 0, fault = 0;
+	struct tally n = { };
+	bool used = true;
 	int ret;
 
-	for (nth = 1; nth < 100; nth++) {
-		arm(self->fd, nth);
-		ret = reg(self->start, self->end);
-		if (!disarm(self->fd))
-			break;
-		/* A failure need not be one of the call: caches refill themselves. */
-		if (!ret) {
-			ASSERT_EQ(0, unregister_text(self->start, self->end));
-			continue;
-		}
-		ASSERT_TRUE(ret == -ENOMEM || ret == -EFAULT);
-		nomem += ret == -ENOMEM;
-		fault += ret == -EFAULT;
-		ASSERT_EQ(-ENOENT, unregister_text(self->start, self->end));
+	while (used) {
+		ASSERT_GT(1000, n.calls);
+		used = call->once(_metadata, self, call, ++n.calls, &ret);
+		ASSERT_TRUE(!ret || (used && (ret == -ENOMEM || ret == -EFAULT)))
+			TH_LOG("error %d", ret);
+		n.nomem += ret == -ENOMEM;
+		n.fault += ret == -EFAULT;
+		n.done += used && !ret;
 	}
-	EXPECT_LT(nth, 100);
-	EXPECT_EQ(0, ret);
-	EXPECT_EQ(0, unregister_text(self->start, self->end));
-	TH_LOG("%u calls, %u without memory, %u without access", nth, nomem, fault);
-	EXPECT_LE(nomems, nomem);
-	EXPECT_LE(faults, fault);
+	return n;
+}
+
+/*
+ * What the kernel does in this task besides, now and then, is struck instead of what
+ * comes after it in the call: one of several passes strikes all of the call.
+ */
+static struct tally fail_each(struct __test_metadata *_metadata,
+			      FIXTURE_DATA(fault) * self, const struct call *call)
+{
+	int passes = 10;
+	struct tally n;
+
+	do {
+		n = strike_each(_metadata, self, call);
+		TH_LOG("%u calls, %u without memory, %u without access, %u done all the same",
+		       n.calls, n.nomem, n.fault, n.done);
+	} while (--passes && (n.nomem < call->nomems || n.fault < call->faults));
+	EXPECT_LE(call->nomems, n.nomem);
+	EXPECT_LE(call->faults, n.fault);
+	return n;
+}
+
+static bool register_once(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(fault) * self, const struct call *call,
+			  unsigned int nth, int *ret)
+{
+	bool used;
+
+	arm(self->fd, nth);
+	*ret = call->reg(self->start, self->end);
+	used = disarm(self->fd);
+	ASSERT_EQ(*ret ? -ENOENT : 0, unregister_text(self->start, self->end));
+	return used;
 }
 
 TEST_F(fault, register)
 {
-	fail_each(_metadata, self, register_claim, 3, 3);
+	fail_each(_metadata, self, &(struct call){ .once = register_once,
+		  .reg = register_claim, .nomems = 3, .faults = 3 });
 }
 
 TEST_F(fault, register_section)
 {
-	fail_each(_metadata, self, register_section, 1, 2);
+	fail_each(_metadata, self, &(struct call){ .once = register_once,
+		  .reg = register_section, .nomems = 1, .faults = 2 });
 }
 
 TEST_F(fault, register_compiled_code)
 {
-	fail_each(_metadata, self, register_jit_text, 1, 1);
+	fail_each(_metadata, self, &(struct call){ .once = register_once,
+		  .reg = register_jit_text, .nomems = 1, .faults = 1 });
+}
+
+static bool unregister_once(struct __test_metadata *_metadata,
+			    FIXTURE_DATA(fault) * self, const struct call *call,
+			    unsigned int nth, int *ret)
+{
+	bool used;
+
+	ASSERT_EQ(0, register_claim(self->start, self->end));
+	arm(self->fd, nth);
+	*ret = unregister_text(self->start, self->end);
+	used = disarm(self->fd);
+	ASSERT_EQ(*ret ? 0 : -ENOENT, unregister_text(self->start, self->end));
+	return used;
 }
 
 TEST_F(fault, unregister)
 {
-	unsigned int nth, nomem = 0, fault = 0, done = 0;
-	bool used = true;
-	int ret = 0;
+	struct tally n = fail_each(_metadata, self, &(struct call){
+				   .once = unregister_once, .faults = 1 });
 
-	for (nth = 1; used && nth < 100; nth++) {
-		ASSERT_EQ(0, register_claim(self->start, self->end));
-		arm(self->fd, nth);
-		ret = unregister_text(self->start, self->end);
-		used = disarm(self->fd);
-		ASSERT_TRUE(!ret || ret == -ENOMEM || ret == -EFAULT);
-		nomem += ret == -ENOMEM;
-		fault += ret == -EFAULT;
-		done += used && !ret;
-		ASSERT_EQ(ret ? 0 : -ENOENT, unregister_text(self->start, self->end));
-	}
-	EXPECT_FALSE(used);
-	EXPECT_EQ(0, ret);
-	TH_LOG("%u calls, %u without memory, %u without access, %u done all the same",
-	       nth - 1, nomem, fault, done);
 	/* The tree has other ways to get a node. */
-	EXPECT_LE(1, nomem + done);
-	EXPECT_LE(1, fault);
+	EXPECT_LE(1, n.nomem + n.done);
 }
 
-/* What became of a change by a child. */
-enum change { NOT_HIT, DONE_ANYWAY, NO_MEMORY, NO_ACCESS, WRONG };
+#define WRONG 255
 
-static enum change result_of(int ret, bool used)
+/* The exit status of a child: 0 without the fault, or 1 and its error. */
+static int status_of(int ret, bool used)
 {
-	switch (ret) {
-	case 0:
-		return used ? DONE_ANYWAY : NOT_HIT;
-	case -ENOMEM:
-		return NO_MEMORY;
-	case -EFAULT:
-		return NO_ACCESS;
-	default:
-		return WRONG;
-	}
+	if (used)
+		return 1 - ret;
+	return ret ? WRONG : 0;
 }
 
-static enum change register_shared(int fd, unsigned int nth, uint64_t parents)
+static int register_shared(int fd, unsigned int nth, uint64_t parents)
 {
 	uint64_t start = addr_of(map_pages(1, PROT_READ | PROT_EXEC));
 	bool used;
@@ -174,10 +210,10 @@ static enum change register_shared(int fd, unsigned int nth, uint64_t parents)
 	if (unregister_text(start, start + PAGE) != (ret ? -ENOENT : 0) ||
 	    register_claim(parents, parents + PAGE) != -EEXIST)
 		return WRONG;
-	return result_of(ret, used);
+	return status_of(ret, used);
 }
 
-static enum change unregister_shared(int fd, unsigned int nth, uint64_t parents)
+static int unregister_shared(int fd, unsigned int nth, uint64_t parents)
 {
 	bool used;
 	int ret;
@@ -187,79 +223,70 @@ static enum change unregister_shared(int fd, unsigned int nth, uint64_t parents)
 	used = disarm(fd);
 	if (register_claim(parents, parents + PAGE) != (ret ? -EEXIST : 0))
 		return WRONG;
-	return result_of(ret, used);
+	return status_of(ret, used);
 }
 
 /* The child shares the registry, so that its first change copies it. */
-static void change_shared(struct __test_metadata *_metadata,
-			  FIXTURE_DATA(fault) * self,
-			  enum change (*change)(int fd, unsigned int nth, uint64_t parents),
-			  unsigned int nomems, unsigned int faults)
+static bool change_once(struct __test_metadata *_metadata,
+			FIXTURE_DATA(fault) * self, const struct call *call,
+			unsigned int nth, int *ret)
 {
-	unsigned int nr[WRONG] = { 0 }, nth;
-	int status = WRONG;
-	pid_t pid;
+	pid_t pid = fork();
+	int status;
 
-	ASSERT_EQ(0, register_claim(self->start, self->end));
-	for (nth = 1; status != NOT_HIT && nth < 100; nth++) {
-		pid = fork();
-		ASSERT_LE(0, pid);
-		if (!pid)
-			_exit(change(fault_open(), nth, self->start));
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		ASSERT_TRUE(WIFEXITED(status));
-		status = WEXITSTATUS(status);
-		ASSERT_GT(WRONG, status);
-		nr[status]++;
-	}
-	EXPECT_EQ(NOT_HIT, status);
-	TH_LOG("%u calls, %u without memory, %u without access", nth - 1,
-	       nr[NO_MEMORY], nr[NO_ACCESS]);
-	EXPECT_LE(nomems, nr[NO_MEMORY]);
-	EXPECT_LE(faults, nr[NO_ACCESS]);
-	EXPECT_EQ(0, unregister_text(self->start, self->end));
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(call->change(fault_open(), nth, self->start));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	ASSERT_NE(WRONG, WEXITSTATUS(status));
+	*ret = status ? 1 - WEXITSTATUS(status) : 0;
+	return status;
 }
 
 /* Registry and tree besides what a registration takes. */
 TEST_F(fault, registration_in_a_shared_registry)
 {
-	change_shared(_metadata, self, register_shared, 5, 3);
+	ASSERT_EQ(0, register_claim(self->start, self->end));
+	fail_each(_metadata, self, &(struct call){ .once = change_once,
+		  .change = register_shared, .nomems = 5, .faults = 3 });
+	EXPECT_EQ(0, unregister_text(self->start, self->end));
 }
 
 TEST_F(fault, unregistration_in_a_shared_registry)
 {
-	change_shared(_metadata, self, unregister_shared, 2, 1);
+	ASSERT_EQ(0, register_claim(self->start, self->end));
+	fail_each(_metadata, self, &(struct call){ .once = change_once,
+		  .change = unregister_shared, .nomems = 2, .faults = 1 });
+	EXPECT_EQ(0, unregister_text(self->start, self->end));
 }
 
 /*
  * An unmapping that succeeds has dropped the text, whatever failed in it, and one
  * that is refused for want of memory has not.
  */
+static bool munmap_once(struct __test_metadata *_metadata,
+			FIXTURE_DATA(fault) * self, const struct call *call,
+			unsigned int nth, int *ret)
+{
+	uint8_t *text = map_pages(3, PROT_READ | PROT_EXEC);
+	uint64_t start = addr_of(text), end = start + 3 * PAGE;
+	bool used;
+
+	ASSERT_NE(NULL, text);
+	ASSERT_EQ(0, register_claim(start, end));
+	arm(self->fd, nth);
+	*ret = munmap(text + PAGE, PAGE) ? -errno : 0;
+	used = disarm(self->fd);
+	ASSERT_NE(-EFAULT, *ret);
+	ASSERT_EQ(*ret ? 0 : -ENOENT, unregister_text(start, end));
+	ASSERT_EQ(0, munmap(text, 3 * PAGE));
+	return used;
+}
+
 TEST_F(fault, munmap)
 {
-	unsigned int nth, refused = 0, done = 0;
-	bool used = true;
-	int ret = -1;
-
-	for (nth = 1; used && nth < 100; nth++) {
-		uint8_t *text = map_pages(3, PROT_READ | PROT_EXEC);
-		uint64_t start = addr_of(text), end = start + 3 * PAGE;
-
-		ASSERT_NE(NULL, text);
-		ASSERT_EQ(0, register_claim(start, end));
-		arm(self->fd, nth);
-		ret = munmap(text + PAGE, PAGE) ? -errno : 0;
-		used = disarm(self->fd);
-		ASSERT_TRUE(!ret || (used && ret == -ENOMEM)) TH_LOG("error %d", ret);
-		refused += !!ret;
-		done += used && !ret;
-		ASSERT_EQ(ret ? 0 : -ENOENT, unregister_text(start, end));
-		ASSERT_EQ(0, munmap(text, 3 * PAGE));
-	}
-	EXPECT_FALSE(used);
-	EXPECT_EQ(0, ret);
-	TH_LOG("%u calls, %u refused, %u done all the same", nth - 1, refused, done);
-	EXPECT_LE(1, refused);
+	fail_each(_metadata, self, &(struct call){ .once = munmap_once, .nomems = 1 });
 }
 
 /* Opens and reads the file, or asks for all there is to say; 0 or an error. */
@@ -294,38 +321,34 @@ static int ask(uint64_t start)
 }
 
 /* The file is written to each time, so that it needs a new id. */
+static bool read_once(struct __test_metadata *_metadata, FIXTURE_DATA(fault) * self,
+		      const struct call *call, unsigned int nth, int *ret)
+{
+	struct proc_line l;
+	bool used;
+
+	ASSERT_EQ(0, elf_write(self->code_fd, nth % 250));
+	arm(self->fd, nth);
+	*ret = call->reader(self->code);
+	used = disarm(self->fd);
+	ASSERT_EQ(0, ask(self->code));
+	ASSERT_TRUE(proc_line_of(self->code, &l));
+	EXPECT_EQ(20, l.q.build_id_size);
+	EXPECT_EQ(nth % 250, l.build_id[1]);
+	return used;
+}
+
 static void fail_reader(struct __test_metadata *_metadata,
 			FIXTURE_DATA(fault) * self, int (*reader)(uint64_t))
 {
-	int fd = memfd_create("code", MFD_CLOEXEC), ret;
-	unsigned int nth, nomem = 0, fault = 0;
-	struct proc_line l;
-	uint64_t start;
-
-	ASSERT_EQ(0, elf_write(fd, 1));
-	start = addr_of(elf_map(fd));
-	ASSERT_NE(0, start);
-	for (nth = 1; nth < 1000; nth++) {
-		ASSERT_EQ(0, elf_write(fd, nth % 250));
-		arm(self->fd, nth);
-		ret = reader(start);
-		if (!disarm(self->fd))
-			break;
-		ASSERT_TRUE(!ret || ret == -ENOMEM || ret == -EFAULT)
-			TH_LOG("error %d", ret);
-		nomem += ret == -ENOMEM;
-		fault += ret == -EFAULT;
-		ASSERT_EQ(0, ask(start));
-		ASSERT_TRUE(proc_line_of(start, &l));
-		EXPECT_EQ(20, l.q.build_id_size);
-		EXPECT_EQ(nth % 250, l.build_id[1]);
-	}
-	EXPECT_EQ(0, ret);
-	TH_LOG("%u times, %u without memory, %u without access", nth, nomem, fault);
-	EXPECT_LE(3, nomem);
-	EXPECT_LE(1, fault);
-	munmap((void *)start, PAGE);
-	close(fd);
+	self->code_fd = memfd_create("code", MFD_CLOEXEC);
+	ASSERT_EQ(0, elf_write(self->code_fd, 1));
+	self->code = addr_of(elf_map(self->code_fd));
+	ASSERT_NE(0, self->code);
+	fail_each(_metadata, self, &(struct call){ .once = read_once,
+		  .reader = reader, .nomems = 3, .faults = 1 });
+	munmap((void *)self->code, PAGE);
+	close(self->code_fd);
 }
 
 TEST_F(fault, read_lines)
@@ -338,44 +361,41 @@ TEST_F(fault, ask)
 	fail_reader(_metadata, self, ask);
 }
 
-/* Another path of a file that has an id takes memory of its own. */
-TEST_F(fault, ask_by_another_path)
+static bool ask_once(struct __test_metadata *_metadata, FIXTURE_DATA(fault) * self,
+		     const struct call *call, unsigned int nth, int *ret)
 {
-	unsigned int nth, nomem = 0;
-	bool used = true;
+	static unsigned int nr;
 	char dir[32], path[64];
 	struct proc_line l;
 	uint64_t start;
-	int ret = 0;
+	bool used;
 
+	snprintf(dir, sizeof(dir), "/tmp/fault_dir_%u", nr++);
+	snprintf(path, sizeof(path), "%s/code", dir);
+	ASSERT_EQ(0, mkdir(dir, 0700));
+	ASSERT_EQ(0, mount("/tmp/fault_dir", dir, NULL, MS_BIND, NULL));
+	start = addr_of(elf_map_path(path));
+	ASSERT_NE(0, start);
+	arm(self->fd, nth);
+	*ret = ask(start);
+	used = disarm(self->fd);
+	ASSERT_EQ(0, ask(start));
+	ASSERT_TRUE(proc_line_of(start, &l));
+	EXPECT_STREQ(path, l.path);
+	EXPECT_EQ(20, l.q.build_id_size);
+	munmap((void *)start, PAGE);
+	ASSERT_EQ(0, umount(dir));
+	rmdir(dir);
+	return used;
+}
+
+/* Another path of a file that has an id takes memory of its own. */
+TEST_F(fault, ask_by_another_path)
+{
 	ASSERT_EQ(0, mkdir("/tmp/fault_dir", 0700));
 	close(elf_create("/tmp/fault_dir/code", 1));
 	ASSERT_EQ(0, ask(addr_of(elf_map_path("/tmp/fault_dir/code"))));
-	for (nth = 1; used && nth < 100; nth++) {
-		snprintf(dir, sizeof(dir), "/tmp/fault_dir_%u", nth);
-		snprintf(path, sizeof(path), "%s/code", dir);
-		ASSERT_EQ(0, mkdir(dir, 0700));
-		ASSERT_EQ(0, mount("/tmp/fault_dir", dir, NULL, MS_BIND, NULL));
-		start = addr_of(elf_map_path(path));
-		ASSERT_NE(0, start);
-		arm(self->fd, nth);
-		ret = ask(start);
-		used = disarm(self->fd);
-		ASSERT_TRUE(!ret || ret == -ENOMEM || ret == -EFAULT)
-			TH_LOG("error %d", ret);
-		nomem += ret == -ENOMEM;
-		ASSERT_EQ(0, ask(start));
-		ASSERT_TRUE(proc_line_of(start, &l));
-		EXPECT_STREQ(path, l.path);
-		EXPECT_EQ(20, l.q.build_id_size);
-		munmap((void *)start, PAGE);
-		ASSERT_EQ(0, umount(dir));
-		rmdir(dir);
-	}
-	EXPECT_FALSE(used);
-	EXPECT_EQ(0, ret);
-	TH_LOG("%u times, %u without memory", nth - 1, nomem);
-	EXPECT_LE(4, nomem);
+	fail_each(_metadata, self, &(struct call){ .once = ask_once, .nomems = 4 });
 	unlink("/tmp/fault_dir/code");
 	rmdir("/tmp/fault_dir");
 }
