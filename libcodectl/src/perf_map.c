@@ -139,11 +139,17 @@ static int64_t start_time(void)
 	       ticks * (second / sysconf(_SC_CLK_TCK));
 }
 
-/* An earlier process of this number may have left its file. */
+/*
+ * An earlier process of this number may have left its file.  Before Linux 6.13 the
+ * time of a file is that of the tick before it was written to.
+ */
 static bool is_stale(const struct stat *st)
 {
-	return st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec <
-	       start_time();
+	struct timespec tick;
+
+	clock_getres(CLOCK_REALTIME_COARSE, &tick);
+	return st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec +
+	       tick.tv_nsec < start_time();
 }
 
 static int check_file(int fd)
