@@ -362,14 +362,24 @@ void tracer_open_all(void)
 	put(TRACEFS, "options/record-cmd", "1");
 }
 
+/* Of a millisecond each. */
+static unsigned int max_tries(void)
+{
+	const char *scale = getenv("TEST_TIME_SCALE");
+
+	return 10000 * (scale ? atoi(scale) : 1);
+}
+
 /* The kernel removes the event a while after the last process that has it. */
 void tracer_wait_gone(void)
 {
-	unsigned int tries = 10000;
+	unsigned int tries = max_tries();
 
-	while (tracer_is_real() && tries-- &&
-	       !access(TRACEFS "/events/user_events/codectl_name", F_OK))
+	for (; tracer_is_real() && tries; tries--) {
+		if (access(TRACEFS "/events/user_events/codectl_name", F_OK))
+			return;
 		usleep(1000);
+	}
 	CHECK(tries);
 }
 
@@ -424,8 +434,7 @@ static size_t count_replays(const struct tracer *tracer)
 
 void tracer_wait(struct tracer *tracer, size_t nr)
 {
-	const char *scale = getenv("TEST_TIME_SCALE");
-	unsigned int tries = 10000 * (scale ? atoi(scale) : 1);
+	unsigned int tries = max_tries();
 	size_t have = 0;
 
 	for (; tries; tries--) {
