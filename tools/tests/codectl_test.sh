@@ -188,7 +188,7 @@ test_record_pid()
 	# Not a child of this shell, which would keep it as a zombie; it is there for
 	# longer than it takes to begin.
 	soon=$(sh -c "$here/contend 2 $lasting 10000 > /dev/null & echo \$!")
-	check "it ends with the process" timeout -s KILL 60 \
+	check "it ends with the process" timeout -s KILL $((60 * ${TEST_TIME_SCALE:-1})) \
 		sh -c "codectl record -p $soon > $out/stdout 2> $out/stderr"
 	check "record of all, for a time" codectl_is 0 record --event sys_enter_getppid \
 		--duration $seconds --folded "$out/folded"
