@@ -9,6 +9,10 @@
 #include "codectl_test.h"
 #include "kselftest_harness.h"
 
+/* Thousands of calls. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT 900
+
 #define CGROUP "/sys/fs/cgroup"
 #define GROUP CGROUP "/codectl_charge_test"
 

@@ -89,20 +89,23 @@ void *map_pages(size_t pages, int prot)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* With five levels of page tables a hint above 2^47 is taken. */
+/* With five levels of page tables there can be something above 2^47. */
 uint64_t user_end(void)
 {
-	const uint64_t hint = 1UL << 55;
+	const uint64_t above = 1UL << 55;
 	static uint64_t end;
 	void *p;
 
 	if (end)
 		return end;
-	p = mmap((void *)hint, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
-		 -1, 0);
-	end = (addr_of(p) == hint ? 1UL << 56 : 1UL << 47) - PAGE;
-	munmap(p, PAGE);
-	return end;
+	p = mmap((void *)above, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+		 MAP_FIXED_NOREPLACE, -1, 0);
+	/* Another thread may be here, too. */
+	if (p == MAP_FAILED && errno != EEXIST)
+		return end = (1UL << 47) - PAGE;
+	if (p != MAP_FAILED)
+		munmap(p, PAGE);
+	return end = (1UL << 56) - PAGE;
 }
 
 const struct bad_range *bad_range(size_t i)

@@ -189,6 +189,7 @@ TEST_F(fault, truncated_file)
  */
 struct victim {
 	FIXTURE_DATA(fault) *self;
+	pid_t tid;	/* who walks */
 	int report;	/* 'w' before the walk; 'o' for each round of others */
 };
 
@@ -202,12 +203,32 @@ static bool forking_works(void)
 	return waitpid(pid, &status, 0) == pid && !status;
 }
 
+/* Asleep each time it is looked at. */
+static void wait_for_walk(const struct victim *v)
+{
+	double end = now() + scaled_seconds(5);
+	char path[64], state;
+	int times = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", v->tid);
+	while (times < 20 && now() < end) {
+		FILE *file = fopen(path, "re");
+
+		if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			_exit(7);
+		fclose(file);
+		times = state == 'R' ? 0 : times + 1;
+		usleep(1000);
+	}
+}
+
 static void *others_go_on(void *arg)
 {
 	struct victim *v = arg;
 	uint8_t *mem = map_pages(2, PROT_READ | PROT_EXEC);
 	uint64_t at = addr_of(mem);
 
+	wait_for_walk(v);
 	for (int i = 0; i < 50; i++) {
 		struct timespec ts = { .tv_nsec = 10000000 };
 
@@ -289,7 +310,7 @@ static void check_waiting_walk(struct __test_metadata *_metadata,
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
-		struct victim v = { self, fds[1] };
+		struct victim v = { self, getpid(), fds[1] };
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (prepare(self) || register_both_pages(self))
@@ -438,7 +459,7 @@ TEST_F(fault, table_that_keeps_changing)
 
 	ASSERT_EQ(0, register_both_pages(self));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, keep_changing, self));
-	while (now() < end) {
+	while (now() < end || nr <= 100) {
 		stub_run(&self->stub, nr & 1 ? stub_callback : NULL);
 		if (!sampler_next(&self->sampler, &self->stack))
 			continue;

@@ -64,7 +64,7 @@ extern const char __start_load_body[], __stop_load_body[];
 
 IN("load_leaf") void plugin_event(enum plugin_event event)
 {
-	for (volatile int i = 0; i < 20000; i++)
+	for (volatile int i = 0; i < 100000; i++)
 		;
 }
 

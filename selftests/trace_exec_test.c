@@ -165,6 +165,8 @@ TEST_F(trace, exec_of_a_process_with_threads)
 
 	SHARED_WORD();
 	ASSERT_EQ(0, trace_programs(&self->t));
+	/* However long the threads spin. */
+	ASSERT_EQ(0, tracefs_write_number(&self->t, "buffer_size_kb", 16384));
 	ASSERT_EQ(0, tracefs_write(&self->t, "events/raw_syscalls/sys_enter/filter",
 				   "id == 59 || id == 111 && common_pid == 1"));
 	pid = fork();

@@ -25,14 +25,14 @@ int tracefs_open(struct tracefs *t, const char *name)
 /* A child that was forked in between has files of it open until it exits. */
 int tracefs_close(struct tracefs *t)
 {
-	for (int tries = 0; tries < 100; tries++) {
-		if (!rmdir(t->dir))
-			return 0;
-		if (errno != EBUSY)
-			break;
+	double end = now() + scaled_seconds(10);
+
+	while (rmdir(t->dir)) {
+		if (errno != EBUSY || now() > end)
+			return -errno;
 		usleep(20000);
 	}
-	return -errno;
+	return 0;
 }
 
 static int tracefs_open_file(const struct tracefs *t, const char *file,

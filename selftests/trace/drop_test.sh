@@ -48,7 +48,7 @@ join()
 	set_in "$1" options/overwrite "$2"
 	start "$1" "$3"
 	# shellcheck disable=SC2086
-	"$here/truth_join" -n "$stacks" -s $((stacks * scale / 100 + 60)) -u 3000 \
+	"$here/truth_join" -n "$stacks" -s $(((stacks / 100 + 60) * scale)) -u 3000 \
 		$4 "$1" "$program" "$work/map"
 	status=$?
 	lost=$(cat "$tracing/instances/$1"/per_cpu/cpu*/stats |
