@@ -39,13 +39,16 @@ build_kselftests()
 		install
 }
 
+# pthread_cancel() opens libgcc_s, which no program names.
 make_image()
 {
-	mkdir -p "$obj/images"
+	mkdir -p "$obj/images" "$obj/lib"
+	cp "$(gcc -print-file-name=libgcc_s.so.1)" "$obj/lib/"
 	"$top/selftests/qemu/mkroot.sh" --sysroot "$build/sysroot" \
 		--init "$top/selftests/qemu/init" --program /usr/bin/bash \
 		--program /usr/bin/timeout \
 		--tree "$obj/kselftest/guest:usr/lib/codectl/kselftest" \
+		--tree "$obj/lib:usr/lib64" \
 		--output "$obj/images/root.squashfs"
 	ln -sf "$build/guest"/{tsc-khz,bzImage-stock,bzImage-fast} "$obj/images/"
 }
