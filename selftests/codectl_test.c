@@ -215,3 +215,24 @@ double now(void)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec + ts.tv_nsec * 1e-9;
 }
+
+bool waits_in(pid_t tid, int nr)
+{
+	double end = now() + scaled_seconds(20);
+	char path[64], line[64];
+	int times = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
+	while (times < 50 && now() < end) {
+		FILE *file = fopen(path, "re");
+
+		if (!file || !fgets(line, sizeof(line), file))
+			strcpy(line, "gone");
+		if (file)
+			fclose(file);
+		times = *line >= '0' && *line <= '9' && atoi(line) == nr ?
+			times + 1 : 0;
+		usleep(2000);
+	}
+	return times == 50;
+}

@@ -91,4 +91,7 @@ unsigned int scaled_seconds(unsigned int seconds);
 bool is_slow(void);
 double now(void);
 
+/* Whether a task is in this system call, and stays in it for a while. */
+bool waits_in(pid_t tid, int nr);
+
 #endif /* CODECTL_TEST_H */

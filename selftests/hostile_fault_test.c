@@ -203,32 +203,15 @@ static bool forking_works(void)
 	return waitpid(pid, &status, 0) == pid && !status;
 }
 
-/* Asleep each time it is looked at. */
-static void wait_for_walk(const struct victim *v)
-{
-	double end = now() + scaled_seconds(5);
-	char path[64], state;
-	int times = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", v->tid);
-	while (times < 20 && now() < end) {
-		FILE *file = fopen(path, "re");
-
-		if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-			_exit(7);
-		fclose(file);
-		times = state == 'R' ? 0 : times + 1;
-		usleep(1000);
-	}
-}
-
 static void *others_go_on(void *arg)
 {
 	struct victim *v = arg;
 	uint8_t *mem = map_pages(2, PROT_READ | PROT_EXEC);
 	uint64_t at = addr_of(mem);
 
-	wait_for_walk(v);
+	/* In its walk, which is on the way out of the call. */
+	if (!waits_in(v->tid, MARKER_NR))
+		_exit(7);
 	for (int i = 0; i < 50; i++) {
 		struct timespec ts = { .tv_nsec = 10000000 };
 

@@ -114,28 +114,6 @@ static bool target_works(FIXTURE_DATA(block) * self)
 	       read(self->from[0], &c, 1) == 1;
 }
 
-/* Whether a task is in this system call, and stays in it for a while. */
-static bool waits_in(pid_t tid, int nr)
-{
-	double end = now() + scaled_seconds(20);
-	char path[64], line[64];
-	int times = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
-	while (times < 50 && now() < end) {
-		FILE *file = fopen(path, "re");
-
-		if (!file || !fgets(line, sizeof(line), file))
-			strcpy(line, "gone");
-		if (file)
-			fclose(file);
-		times = *line >= '0' && *line <= '9' && atoi(line) == nr ?
-			times + 1 : 0;
-		usleep(2000);
-	}
-	return times == 50;
-}
-
 static bool kill_and_wait(pid_t pid)
 {
 	int status;
