@@ -126,6 +126,14 @@ program == "" { next }
 	next
 }
 
+# A subtest, of KUnit for example: only that it was skipped its suite does not say.
+/^[ \t]+(not )?ok [0-9]+.*# *[Ss][Kk][Ii][Pp]/ {
+	title = $0
+	sub(/^[ \t]+(not )?ok [0-9]+ *(- )?/, "", title)
+	failure(program ": " title " (skipped)")
+	next
+}
+
 { said[++nr_said % MAX_SAID] = substr($0, 1, 200) }
 
 END {

@@ -64,6 +64,10 @@ expect "the form of kselftest" 0 '1 passed, 0 failed' \
 	< <(lines '# plan x' '# begin x' 'TAP version 13' '1..1' '# Starting 1 tests' '#  RUN           t.a ...' '#            OK  t.a' 'ok 1 t.a' '# Totals: pass:1 fail:0' '# end x 0')
 expect "the form of KUnit" 1 '0 passed, 1 failed' \
 	< <(lines '# plan x' '# begin x' 'KTAP version 1' '1..1' '    KTAP version 1' '    1..2' '    ok 1 case' '    not ok 2 case' 'not ok 1 suite' '# end x 0')
+expect "a case that KUnit has skipped" 1 '1 passed, 1 failed' \
+	< <(lines '# plan x' '# begin x' 'KTAP version 1' '1..1' '    KTAP version 1' '    1..2' '    ok 1 case' '    ok 2 case # SKIP no memory' '# suite: pass:1 fail:0 skip:1 total:2' 'ok 1 suite' '# end x 0')
+expect "cases that KUnit has not skipped" 0 '1 passed, 0 failed' \
+	< <(lines '# plan x' '# begin x' 'KTAP version 1' '1..1' '    KTAP version 1' '    1..2' '    ok 1 case' '    ok 2 skip_of_a_table' 'ok 1 suite' '# end x 0')
 
 # says NAME LAST-LINES, with the stream on standard input
 says()
