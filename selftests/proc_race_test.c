@@ -249,35 +249,120 @@ TEST_F(race, readers_queries_and_neighbours)
 	EXPECT_LT(10, race.queries);
 }
 
-/* From another process, which may see this one exit. */
+/* Reads on, in pieces that end amid lines; false: as much as there is room for. */
+static bool read_on(int fd, char *all, size_t size, unsigned int pieces)
+{
+	size_t used = strlen(all);
+	ssize_t n = 1;
+
+	for (; pieces && n > 0; pieces--) {
+		if (used + 100 >= size)
+			return false;
+		n = read(fd, all + used, 100);
+		used += n > 0 ? n : 0;
+		all[used] = '\0';
+	}
+	/* Whoever is gone by now has nothing more to say. */
+	return n >= 0 || errno == ESRCH;
+}
+
+/* The number of lines, all of them whole, which are the first of what lasts; or -1. */
+static int beginning_of_lasting(const char *all)
+{
+	struct proc_line l;
+	int nr = proc_check(all);
+
+	for (int i = 0; i < nr; i++) {
+		const struct proc_line *want = &race.lasting[i];
+
+		if (i == race.nr_lasting ||
+		    !proc_find(all, want->q.text_start, &l) ||
+		    l.q.text_end != want->q.text_end ||
+		    strcmp(l.path, want->path))
+			return -1;
+	}
+	return nr;
+}
+
+struct exiting {
+	pid_t pid;
+	int fd;
+	int stay[2];
+};
+
+/* A child that has what this process has, until it is told to exit. */
+static bool exiting_start(struct exiting *e)
+{
+	char c;
+
+	if (pipe2(e->stay, O_CLOEXEC))
+		return false;
+	e->pid = fork();
+	if (!e->pid) {
+		close(e->stay[1]);
+		_exit(read(e->stay[0], &c, 1) != 0);
+	}
+	close(e->stay[0]);
+	e->fd = proc_open(e->pid);
+	return e->pid > 0 && e->fd >= 0;
+}
+
+static bool exiting_end(struct exiting *e)
+{
+	int status;
+
+	return waitpid(e->pid, &status, 0) == e->pid && !status;
+}
+
+/*
+ * The child exits after so many pieces were read: while the rest is, or before.
+ * Either way the lines are whole, and the first of all that there are.
+ */
 TEST_F(race, a_process_that_exits_while_it_is_read)
 {
 	double end = now() + scaled_seconds(4);
 	unsigned int cut = 0, i;
+	static char all[1 << 16];
+	struct exiting e;
+	int nr;
 
-	for (i = 0; i < 200 && now() < end; i++) {
-		pid_t pid = fork();
-		ssize_t n, used = 0;
-		static char all[1 << 16];
-		int fd;
+	for (i = 0; i < 200 && (i < 10 || now() < end); i++) {
+		unsigned int pieces = i / 2 % 20;
+		bool gone = i & 1;
 
-		if (!pid) {
-			usleep(i * 20);
-			_exit(0);
+		*all = '\0';
+		ASSERT_TRUE(exiting_start(&e));
+		ASSERT_TRUE(read_on(e.fd, all, sizeof(all), pieces));
+		close(e.stay[1]);
+		if (gone)
+			ASSERT_TRUE(exiting_end(&e));
+		ASSERT_TRUE(read_on(e.fd, all, sizeof(all), -1));
+		if (!gone)
+			ASSERT_TRUE(exiting_end(&e));
+		close(e.fd);
+		nr = beginning_of_lasting(all);
+		ASSERT_LE(!!pieces, nr) {
+			printf("# after %u pieces:\n%s", pieces, all);
 		}
-		fd = proc_open(pid);
-		while (fd >= 0 && used < sizeof(all) - 100 &&
-		       (n = read(fd, all + used, 100)) > 0)
-			used += n;
-		all[used] = '\0';
-		/* What was read ends where a line does, or it was cut. */
-		if (fd >= 0 && used && proc_check(all) < race.nr_lasting)
-			cut++;
-		close(fd);
-		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+		if (gone)
+			ASSERT_LT(nr, race.nr_lasting);
+		cut += nr < race.nr_lasting;
 	}
 	TH_LOG("%u of %u cut short", cut, i);
-	EXPECT_LT(10, i);
+	EXPECT_LE(i / 2, cut);
+}
+
+TEST_F(race, a_process_that_stays_while_it_is_read)
+{
+	static char all[1 << 16];
+	struct exiting e;
+
+	ASSERT_TRUE(exiting_start(&e));
+	ASSERT_TRUE(read_on(e.fd, all, sizeof(all), -1));
+	EXPECT_EQ(race.nr_lasting, beginning_of_lasting(all));
+	close(e.fd);
+	close(e.stay[1]);
+	EXPECT_TRUE(exiting_end(&e));
 }
 
 static void query_and_read(pid_t pid, unsigned long *seen)
