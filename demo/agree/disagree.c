@@ -27,7 +27,7 @@ struct sframe_fde {
 
 static bool is_other_program(const struct divergence *d)
 {
-	return !d->frame && !d->user_mode;
+	return !d->frame && !d->user_mode && d->at_entry;
 }
 
 static bool is_short_dump(const struct divergence *d)
@@ -169,6 +169,17 @@ static bool has_fde(Dwfl_Module *mod, Dwarf_Addr pc)
 	return false;
 }
 
+/* Whether the address is where an object, such as the interpreter, is entered. */
+static bool is_entry(Dwfl *dwfl, Dwarf_Addr pc)
+{
+	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc);
+	GElf_Addr bias;
+	GElf_Ehdr ehdr;
+	Elf *elf = mod ? dwfl_module_getelf(mod, &bias) : NULL;
+
+	return elf && gelf_getehdr(elf, &ehdr) && pc == ehdr.e_entry + bias;
+}
+
 static void describe(Dwfl *dwfl, struct divergence *d)
 {
 	Dwfl_Module *mod;
@@ -178,8 +189,11 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 	/* Code in no known file is not explained by what it lacks. */
 	d->symbol = d->section = d->object = "?";
 	d->has_cfi = d->has_fde = true;
-	if (!d->frame)
+	d->at_entry = false;
+	if (!d->frame) {
+		d->at_entry = d->kernel->nr && is_entry(dwfl, d->kernel->ips[0]);
 		return;
+	}
 	pc = d->kernel->ips[d->frame - 1] - (d->frame > 1);
 	mod = dwfl_addrmodule(dwfl, pc);
 	if (!mod)

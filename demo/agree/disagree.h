@@ -28,6 +28,7 @@ struct divergence {
 	const char *symbol, *section, *object;
 	bool has_cfi;			/* the address has DWARF CFI */
 	bool has_fde;			/* the address has an SFrame FDE */
+	bool at_entry;			/* of no common frame: the chain begins at an entry point */
 };
 
 #define DISAGREE_MAX	8

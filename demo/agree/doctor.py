@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Doctors a recording of stackdump.
+
+usage: doctor.py NUMBER < RECORDING > RECORDING
+
+Says of the first NUMBER chains that they begin a byte later, and of their samples
+that they were taken in the kernel: wrong stacks, which stackcheck has to find.
+"""
+import struct
+import sys
+
+SAMPLE, CHAIN = 2, 3
+
+left = int(sys.argv[1])
+data = bytearray(sys.stdin.buffer.read())
+samples = {}
+pos = 0
+while pos < len(data):
+    kind, size = struct.unpack_from("<II", data, pos)
+    if kind == SAMPLE:
+        cookie, = struct.unpack_from("<Q", data, pos + 8)
+        samples.setdefault(cookie, []).append(pos)
+    elif kind == CHAIN and left:
+        cookie, nr = struct.unpack_from("<QQ", data, pos + 8)
+        # An object may be entered at the first address.
+        if nr > 1 and cookie in samples:
+            first, = struct.unpack_from("<Q", data, pos + 24)
+            struct.pack_into("<Q", data, pos + 24, first + 1)
+            for sample in samples[cookie]:
+                struct.pack_into("<Q", data, sample + 16, 0)
+            left -= 1
+    pos += size
+if left:
+    sys.exit("doctor.py: %d chains too few" % left)
+sys.stdout.buffer.write(data)
