@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <sys/auxv.h>
 
+#include "stand_in.h"
 #include "test.h"
 
 static uint64_t base;
@@ -27,13 +28,9 @@ static uint64_t map_object(void)
 
 	CHECK(map != MAP_FAILED);
 	base = (uintptr_t)map;
+	stand_in();
 
 	return base - 0x10000;
-}
-
-static bool here(void)
-{
-	return !codectl_probe();
 }
 
 static int register_page(unsigned int page)
@@ -57,19 +54,78 @@ static void registers_and_unregisters(void)
 	uint64_t bias = map_object();
 
 	CHECK_EQ(codectl_elf_register(phdr, 3, bias), 0);
-	if (here()) {
-		CHECK_EQ(register_page(0), 0);
-		CHECK_EQ(register_page(1), -EEXIST);
-		CHECK_EQ(register_page(2), 0);
-		CHECK_EQ(register_page(3), -EEXIST);
-		CHECK_EQ(codectl_elf_register(phdr, 3, bias), -EEXIST);
-	}
+	CHECK_EQ(register_page(0), 0);
+	CHECK_EQ(register_page(1), -EEXIST);
+	CHECK_EQ(register_page(2), 0);
+	CHECK_EQ(register_page(3), -EEXIST);
+	CHECK_EQ(codectl_elf_register(phdr, 3, bias), -EEXIST);
 	CHECK_EQ(codectl_elf_unregister(phdr, 3, bias), 0);
-	if (here()) {
-		CHECK_EQ(codectl_elf_unregister(phdr, 3, bias), -ENOENT);
-		CHECK_EQ(register_page(1), 0);
-		CHECK_EQ(register_page(3), 0);
+	CHECK_EQ(codectl_elf_unregister(phdr, 3, bias), -ENOENT);
+	CHECK_EQ(register_page(1), 0);
+	CHECK_EQ(register_page(3), 0);
+}
+
+/* The object is all the pages that it has a byte in, whatever is to be run. */
+static void object_is_whole_pages(void)
+{
+	struct stand_in_entry entry;
+	Elf64_Phdr phdr[3] = {
+		segment(2, PF_R), segment(1, PF_R | PF_X), segment(0, PF_R),
+	};
+	uint64_t bias = map_object();
+
+	phdr[0].p_memsz = 1;
+	phdr[2].p_vaddr += 0x123;
+	phdr[2].p_memsz = 1;
+	CHECK_EQ(codectl_elf_register(phdr, 3, bias), 0);
+	CHECK_EQ(stand_in_find(base + PAGE, &entry), 1);
+	CHECK_EQ(entry.text_end, base + 2 * PAGE);
+	CHECK_EQ(entry.elf_start, base);
+	CHECK_EQ(entry.elf_end, base + 3 * PAGE);
+	CHECK_EQ(codectl_elf_unregister(phdr, 3, bias), 0);
+	CHECK_EQ(stand_in_find(base + PAGE, &entry), 0);
+}
+
+/* A segment of no length, in memory or at all, is none. */
+static void empty_segments(void)
+{
+	struct stand_in_entry entry;
+	Elf64_Phdr phdr[2] = {
+		segment(1, PF_R | PF_X), segment(2, PF_R | PF_X),
+	};
+	uint64_t bias = map_object();
+
+	phdr[1].p_memsz = 0;
+	CHECK_EQ(codectl_elf_register(phdr, 2, bias), 0);
+	CHECK_EQ(stand_in_find(base + PAGE, &entry), 1);
+	CHECK_EQ(entry.elf_end, base + 2 * PAGE);
+	CHECK_EQ(stand_in_find(base + 2 * PAGE, &entry), 0);
+	CHECK_EQ(codectl_elf_unregister(phdr, 2, bias), 0);
+	CHECK_EQ(codectl_elf_register(phdr, 0, bias), 0);
+}
+
+/* Where the call is refused, by a filter or as unknown, nothing has failed. */
+static void refused(void)
+{
+	const int errors[] = { ENOSYS, EPERM };
+	Elf64_Phdr phdr[1] = { segment(0, PF_R | PF_X) };
+	uint64_t bias = map_object();
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			stand_in_refuse(errors[i]);
+			CHECK_EQ(codectl_elf_register(phdr, 1, bias), 0);
+			CHECK_EQ(codectl_elf_unregister(phdr, 1, bias), 0);
+			_exit(0);
+		}
+		test_wait(pid);
 	}
+	stand_in_refuse(EACCES);
+	CHECK_EQ(codectl_elf_register(phdr, 1, bias), -EACCES);
+	CHECK_EQ(codectl_elf_unregister(phdr, 1, bias), -EACCES);
 }
 
 /* What comes before the segment that is refused is not registered either. */
@@ -80,10 +136,6 @@ static void all_or_nothing(void)
 	};
 	uint64_t bias = map_object();
 
-	if (!here()) {
-		CHECK_EQ(codectl_elf_register(phdr, 2, bias), 0);
-		return;
-	}
 	CHECK_EQ(register_page(2), 0);
 	CHECK_EQ(codectl_elf_register(phdr, 2, bias), -EEXIST);
 	CHECK_EQ(register_page(0), 0);
@@ -94,8 +146,7 @@ static void bad_section(void)
 	Elf64_Phdr phdr[2] = { segment(0, PF_R | PF_X), segment(1, PF_R) };
 
 	phdr[1].p_type = 0x6474e554;
-	CHECK_EQ(codectl_elf_register(phdr, 2, map_object()),
-		 here() ? -EINVAL : 0);
+	CHECK_EQ(codectl_elf_register(phdr, 2, map_object()), -EINVAL);
 }
 
 /* The kernel has registered the program when it was executed. */
@@ -109,12 +160,15 @@ static void this_program(void)
 		if (phdr[i].p_type == PT_PHDR)
 			bias = (uintptr_t)phdr - phdr[i].p_vaddr;
 	}
-	CHECK_EQ(codectl_elf_register(phdr, phnum, bias),
-		 here() ? -EEXIST : 0);
+	stand_in();
+	CHECK_EQ(codectl_elf_register(phdr, phnum, bias), -EEXIST);
 }
 
 static const struct test tests[] = {
 	TEST(registers_and_unregisters),
+	TEST(object_is_whole_pages),
+	TEST(empty_segments),
+	TEST(refused),
 	TEST(all_or_nothing),
 	TEST(bad_section),
 	TEST(this_program),

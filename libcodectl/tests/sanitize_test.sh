@@ -18,7 +18,7 @@ build()
 	dir=$1
 	shift
 	mkdir -p "$dir"
-	for file in "$library"/src/*.c "$here/test.c"; do
+	for file in "$library"/src/*.c "$here/stand_in.c" "$here/test.c"; do
 		$CC "$@" -g -O1 -std=gnu11 -Wall -D_GNU_SOURCE \
 			-I"$library/src/shim" -I"$library/include" -I"$uapi" \
 			-I"$uapi/../../kernel/unwind" -c \

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "stand_in.h"
 #include "test.h"
 
 #ifndef __NR_codectl
@@ -222,24 +223,19 @@ static void pretended(void)
 /* The kernel may go on reading the tables, and finds them empty. */
 static void refused_at_the_end(void)
 {
+	struct stand_in_entry entry;
 	const uint64_t *table;
-	uint64_t head = 0;
-	char line[256];
-	FILE *file;
 
+	stand_in();
 	region = test_open(NR_FUNCS * FUNC_LEN, NULL, &text);
 	add_function(0);
-	file = fopen("/proc/self/codectl", "r");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strtoull(line, NULL, 16) == text)
-			head = strtoull(strstr(line, "head=") + 5, NULL, 16);
-	}
-	CHECK_EQ(!!head, !codectl_probe());
-	refuse_codectl(EPERM);
+	CHECK_EQ(stand_in_find(text, &entry), 1);
+	table = (void *)(uintptr_t)entry.unwind_head;
+	CHECK_EQ(table[1], 3 * sizeof(struct code_jit_unwind_fre));
+	stand_in_refuse(EPERM);
 	codectl_region_close(region);
 	CHECK_EQ(test_id(text), -ENOENT);
-	table = (void *)(uintptr_t)head;
-	CHECK(!table || (!table[1] && !table[2]));
+	CHECK(!table[1] && !table[2]);
 }
 
 /* --- calls for the file of names, and for memory */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * codectl(2), where the kernel has none: a filter of system calls hands it to
+ * the process itself, which keeps account of what is registered.
+ */
+#ifndef CODECTL_STAND_IN_H
+#define CODECTL_STAND_IN_H
+
+#include <stdint.h>
+
+/* From here on the call works in this process and its children. */
+void stand_in(void);
+
+/* From here on it fails with @error. */
+void stand_in_refuse(int error);
+
+/* What is registered with text from @text on. */
+struct stand_in_entry {
+	uint64_t text_start;
+	uint64_t text_end;
+	uint64_t elf_start;
+	uint64_t elf_end;
+	uint64_t unwind_head;
+};
+
+/* Whether there is such an entry; in a kernel that has the call, too. */
+int stand_in_find(uint64_t text, struct stand_in_entry *entry);
+
+#endif /* CODECTL_STAND_IN_H */
