@@ -33,6 +33,6 @@ job() {
 	esac
 }
 
-base_hertz=499 jit_hertz=1009
+base_hertz=1009 jit_hertz=1009
 # shellcheck source=/dev/null
 . "$here/jobs.sh"

@@ -38,30 +38,32 @@ function expect(held, what, seen)
 	failed = 1
 }
 
-# Whether enough of the samples are whole.  One or two may be taken amid exec or
-# exit, and say nothing about a share.
-function most(part, whole_of, share_of,	missing)
-{
-	missing = whole_of - part
-	return missing <= 2 || missing <= (1 - share_of) * whole_of
-}
-
 function of(part, whole_of)
 {
 	return sprintf("%d of %d", part, whole_of)
 }
 
-function expect_most(p, part, whole_of, share_of, what)
+# In thousandths, so that no rounding decides.
+function expect_most(p, part, whole_of, thousandths, what)
 {
 	part = f["on", p, part]
 	whole_of = f["on", p, whole_of]
-	expect(most(part, whole_of, share_of), p ": " what, of(part, whole_of))
+	expect(1000 * part >= thousandths * whole_of, p ": " what,
+	       of(part, whole_of))
+}
+
+# Fewer samples say nothing about one in a thousand.
+function expect_enough(mode, p, key, what)
+{
+	expect(f[mode, p, key] >= ENOUGH,
+	       p ": at least " ENOUGH " samples " what ", " title[mode],
+	       f[mode, p, key] + 0)
 }
 
 function print_stack(mode, p,	i, n)
 {
-	printf "  most frequent%s stack, %s:\n",
-	       nr_inside[p] ? " such" : "", title[mode]
+	printf "  most frequent stack%s, %s:\n",
+	       nr_inside[p] ? " of those" : "", title[mode]
 	n = nr_stack[mode, p]
 	for (i = 1; i <= n; i++)
 		print "      " stack[mode, p, i]
@@ -89,6 +91,7 @@ function print_program(p,	i, sym, m)
 	printf "\n== %s\n", p
 	row("", title["off"], title["on"], title["dwarf"])
 	counts("samples", p, "samples")
+	counts("without a user stack", p, "no-user-stack")
 	counts("taken in user mode", p, "user-mode")
 	shares("  to the outermost frame", p, "user-mode-complete", "user-mode")
 	shares("user stacks to the outermost frame", p, "user-stacks-complete",
@@ -104,12 +107,12 @@ function print_program(p,	i, sym, m)
 	print_ends(p)
 }
 
-# Frame pointers may hit by chance, and one or two samples need no chance.
+# Frame pointers may hit by chance.
 function expect_none(p, sym,	part, whole_of)
 {
 	part = f["off", p, sym " whole"]
 	whole_of = f["off", p, sym]
-	expect(part <= 2 || part <= 0.01 * whole_of,
+	expect(100 * part <= whole_of,
 	       p ": at most 1 % of those in " sym " do with codectl=off",
 	       of(part, whole_of))
 }
@@ -117,14 +120,14 @@ function expect_none(p, sym,	part, whole_of)
 function check_compiled(p,	below)
 {
 	below = "C-below-compiled-code"
-	expect_most(p, "user-mode-complete", "user-mode", 0.999,
+	expect_most(p, "user-mode-complete", "user-mode", 999,
 		    "99.9 % of the samples in user mode end at the outermost frame")
-	expect(f["on", p, "compiled-code"] >= 500 && f["on", p, below] >= 500,
-	       p ": at least 500 samples in compiled code, and below it",
-	       f["on", p, "compiled-code"] + 0 ", " f["on", p, below] + 0)
-	expect_most(p, below " whole", below, 1,
+	expect_enough("on", p, "compiled-code", "in compiled code")
+	expect_enough("on", p, below, "below compiled code")
+	expect_enough("off", p, "compiled-code", "in compiled code")
+	expect_most(p, below " whole", below, 1000,
 		    "all samples below compiled code reach the outermost frame")
-	expect_most(p, "compiled-code whole", "compiled-code", 0.999,
+	expect_most(p, "compiled-code whole", "compiled-code", 999,
 		    "99.9 % of those in compiled code do")
 	expect_none(p, "compiled-code")
 	expect_none(p, "rt_spin")
@@ -132,10 +135,9 @@ function check_compiled(p,	below)
 
 function check_inside(p, sym)
 {
-	expect(f["on", p, sym] >= 100 && f["off", p, sym] >= 100,
-	       p ": at least 100 samples inside " sym,
-	       f["on", p, sym] + 0 " and, off, " f["off", p, sym] + 0)
-	expect_most(p, sym " whole", sym, 0.999,
+	expect_enough("on", p, sym, "inside " sym)
+	expect_enough("off", p, sym, "inside " sym)
+	expect_most(p, sym " whole", sym, 999,
 		    "99.9 % of those inside " sym " reach main and _start")
 	expect(!f["off", p, sym " whole"],
 	       p ": none of those inside " sym " does with codectl=off",
@@ -144,10 +146,8 @@ function check_inside(p, sym)
 
 function check_program(p,	i)
 {
-	expect(f["on", p, "user-mode"] >= 500,
-	       p ": at least 500 samples in user mode",
-	       f["on", p, "user-mode"] + 0)
-	expect_most(p, "user-mode-complete", "user-mode", 0.99,
+	expect_enough("on", p, "user-mode", "in user mode")
+	expect_most(p, "user-mode-complete", "user-mode", 990,
 		    "99 % of the samples in user mode end at the outermost frame")
 	if (p ~ /^jit-/) {
 		check_compiled(p)
@@ -156,12 +156,13 @@ function check_program(p,	i)
 	if (p ~ /^(chain|plugin-host)$/)
 		expect(nr_inside[p] == (p == "chain" ? 1 : 3),
 		       p ": samples in every comparison function",
-		       nr_inside[p] " of them")
+		       nr_inside[p] + 0 " of them")
 	for (i = 1; i <= nr_inside[p]; i++)
 		check_inside(p, inside[p, i])
 }
 
 BEGIN {
+	ENOUGH = 2000
 	split("off on dwarf", modes)
 	title["off"] = "codectl=off"
 	title["on"] = "codectl on"

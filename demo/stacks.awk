@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Counts the user stacks in what "perf script -F comm,tid,time,ip,sym,dso"
-# prints.  A stack is complete if it ends at an outermost frame.
+# prints.  A stack is complete if it ends at an outermost frame; one without a
+# frame is not.
 #
 # usage: awk [-v want=REGEX] [-v folded=FILE] [-v unnamed=1] -f stacks.awk
 #
@@ -21,8 +22,12 @@ function finish(	last, i, main, complete, compiled, stack, line)
 		return
 	sample = 0
 	facts["samples"]++
+	facts["user-mode"] += !kernel
+	# Without a frame of the kernel either, it was taken in user mode.
 	if (!nr) {
 		facts["no-user-stack"]++
+		if (!kernel)
+			ends["(no user stack)"]++
 		return
 	}
 	last = syms[nr]
@@ -35,7 +40,6 @@ function finish(	last, i, main, complete, compiled, stack, line)
 		ends["no-chain (at-exit-or-in-a-walk)"]++
 	facts["user-stacks-complete"] += complete
 	if (!kernel) {
-		facts["user-mode"]++
 		facts["user-mode-complete"] += complete
 		if (!complete)
 			ends[last " (" dsos[nr] ")"]++
