@@ -28,6 +28,7 @@ base_hertz=1000 jit_hertz=1000
 # shellcheck source=/dev/null
 . "$here/jobs.sh"
 
-# stackdump sees one thread: the other one's direction is another run.
-job jit-churn-down "$jit/jit-demo" -d -t 2 -w $seconds \
+# stackdump sees one thread: the other one's direction is another run, in which
+# signals interrupt compiled code anywhere.
+job jit-churn-down "$jit/jit-demo" -d -i -t 2 -w $seconds \
 	-l "$out/jit-churn-down.codes" "$jit"/programs/*.jd

@@ -4,7 +4,7 @@
  * through libcodectl.
  *
  * usage: jit-demo [-t THREADS] [-n ROUNDS] [-w SECONDS] [-m] [-k] [-d] [-r]
- *		   [-s STEPS] [-l LOG] FILE...
+ *		   [-i] [-s STEPS] [-l LOG] FILE...
  *
  *	-t	threads, each with an engine of its own; 1 by default
  *	-n	how often each thread runs each program, at least
@@ -14,6 +14,7 @@
  *		perf map are right for one use only
  *	-d	the first thread's code grows down, and not that of the second
  *	-r	reuse addresses of code while compiled code runs
+ *	-i	interrupt itself every 2 ms, by a signal whose handler takes a while
  *	-s	check the rows of so many instructions of the first thread
  *	-l	write there what was compiled where
  *
@@ -28,6 +29,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +47,7 @@ static struct {
 	time_t end;
 	unsigned long steps;
 	struct engine_options engine;
+	bool interrupted;
 	const char *log;
 } options = { .threads = 1, .rounds = 1 };
 
@@ -54,6 +58,37 @@ static void on_term(int sig)
 {
 	(void)sig;
 	stopped = 1;
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	for (volatile int i = 0; i < 10000; i++)
+		;
+}
+
+static void interrupt_often(void)
+{
+	static const struct itimerval every = {
+		.it_interval.tv_usec = 2000,
+		.it_value.tv_usec = 2000,
+	};
+
+	signal(SIGALRM, on_alarm);
+	if (setitimer(ITIMER_REAL, &every, NULL))
+		engine_fail("no timer");
+}
+
+/* Where the C library makes handlers return to. */
+static unsigned long signal_restorer(void)
+{
+	struct {
+		void (*handler)(int sig);
+		unsigned long flags, restorer, mask;
+	} action = { 0 };
+
+	syscall(SYS_rt_sigaction, SIGTERM, NULL, &action, sizeof(action.mask));
+	return action.restorer;
 }
 
 static void check_output(const struct engine *engine,
@@ -108,6 +143,7 @@ static void write_log(void)
 		perror(options.log);
 		exit(1);
 	}
+	fprintf(file, "restorer %#lx\n", signal_restorer());
 	for (int i = 0; i < options.threads; i++)
 		code_write_log(engines[i], file);
 	step_write_log(file);
@@ -133,7 +169,7 @@ static _Noreturn void show_usage(void)
 {
 	fprintf(stderr,
 		"usage: %s [-t THREADS] [-n ROUNDS] [-w SECONDS] [-m] [-k] [-d]\n"
-		"\t[-r] [-s STEPS] [-l LOG] FILE...\n", program_invocation_short_name);
+		"\t[-r] [-i] [-s STEPS] [-l LOG] FILE...\n", program_invocation_short_name);
 	exit(2);
 }
 
@@ -141,7 +177,7 @@ static void parse_options(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "t:n:w:mkdrs:l:")) != -1) {
+	while ((opt = getopt(argc, argv, "t:n:w:mkdris:l:")) != -1) {
 		if (opt == 't')
 			options.threads = atoi(optarg);
 		else if (opt == 'n')
@@ -156,6 +192,8 @@ static void parse_options(int argc, char **argv)
 			options.engine.descending = true;
 		else if (opt == 'r')
 			options.engine.reuse_at_once = true;
+		else if (opt == 'i')
+			options.interrupted = true;
 		else if (opt == 's')
 			options.steps = strtoul(optarg, NULL, 10);
 		else if (opt == 'l')
@@ -180,6 +218,8 @@ int main(int argc, char **argv)
 		program->number = options.nr_programs;
 		options.programs[options.nr_programs++] = program;
 	}
+	if (options.interrupted)
+		interrupt_often();
 	run_threads();
 	if (options.log)
 		write_log();

@@ -3,7 +3,7 @@
  * markcheck: compare the frames of compiled code in the kernel's deferred call
  * chains with the marks that these frames have left on the stack.
  *
- * usage: markcheck [-m MINIMUM] [-t PERCENT] [-v] -l LOG FILE...
+ * usage: markcheck [-m MINIMUM] [-i INTERRUPTED] [-t PERCENT] [-v] -l LOG FILE...
  *
  * LOG is what jit-demo -l has written, FILE what stackdump has written of the
  * same run.  A mark is two words: a magic number combined with the CFA of the
@@ -11,8 +11,9 @@
  * where the code's log says, counted from the CFA that it names.
  *
  * The exit status is 0 only if at least MINIMUM samples with such frames were
- * compared, at most PERCENT of them, or two, have fewer frames than marks, and
- * all others agree.
+ * compared, in INTERRUPTED of them a signal handler ran on top of such a frame,
+ * at most PERCENT of them (0 by default) have fewer frames than marks, and all
+ * others agree.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,11 +43,15 @@ static struct {
 } regions[MAX_REGIONS];
 static int nr_regions;
 
+/* Where handlers return to: mov $15, %eax (7 bytes); syscall (2). */
+#define RESTORER_BYTES	9
+static uint64_t restorer;
+
 static struct code *codes;		/* by their numbers */
 static uint32_t nr_codes;
 
 static struct {
-	unsigned long compared, frames, agree, truncated, wrong;
+	unsigned long compared, frames, interrupted, agree, truncated, wrong;
 	unsigned long no_chain;
 } sum;
 
@@ -82,6 +87,7 @@ static void read_log(const char *path)
 			   &c.len, &c.mark_off, &c.mark_from, &c.mark_to,
 			   c.name) == 7)
 			add_code(id, &c);
+		sscanf(line, "restorer %lx", &restorer);
 		if (nr_regions < MAX_REGIONS &&
 		    sscanf(line, "region %lx %lx", &regions[nr_regions].start,
 			   &regions[nr_regions].end) == 2)
@@ -150,6 +156,15 @@ static int find_marks(const struct dump_sample *sample, struct mark *marks)
 }
 
 /*
+ * Whether the address of the frame at @i is where it was interrupted, by the
+ * sample or by a signal, and no return address.
+ */
+static bool is_exact(const struct dump_chain *chain, uint64_t i)
+{
+	return !i || (restorer && chain->ips[i - 1] - restorer <= RESTORER_BYTES);
+}
+
+/*
  * Whether the frame at @i of the chain is that of the mark: the code, and the
  * return address below the CFA.
  */
@@ -157,9 +172,11 @@ static bool is_frame_of(const struct dump_sample *sample,
 			const struct dump_chain *chain, uint64_t i,
 			const struct mark *mark)
 {
-	/* a return address may be the one behind the last instruction */
-	return holds(mark->code, chain->ips[i] - (i > 0)) &&
-	       (i || has_mark(mark->code, chain->ips[0])) &&
+	bool exact = is_exact(chain, i);
+
+	/* a return address may be the one after the last instruction */
+	return holds(mark->code, chain->ips[i] - !exact) &&
+	       (!exact || has_mark(mark->code, chain->ips[i])) &&
 	       (i + 1 == chain->nr ||
 		word_at(sample, mark->cfa - 8) == chain->ips[i + 1]);
 }
@@ -181,19 +198,22 @@ enum verdict { AGREE, TRUNCATED, WRONG };
 
 static enum verdict judge(const struct dump_sample *sample,
 			  const struct dump_chain *chain,
-			  const struct mark *marks, int nr, int *frames)
+			  const struct mark *marks, int nr, int *frames,
+			  bool *interrupted)
 {
 	int next = 0;
 
 	*frames = 0;
+	*interrupted = false;
 	for (uint64_t i = 0; i < chain->nr; i++) {
 		if (!is_compiled(chain->ips[i]))
 			continue;
 		++*frames;
 		if (next < nr && is_frame_of(sample, chain, i, &marks[next]))
 			next++;
-		else if (i || !may_lack_mark(chain->ips[i]))
+		else if (!is_exact(chain, i) || !may_lack_mark(chain->ips[i]))
 			return WRONG;
+		*interrupted |= i && is_exact(chain, i);
 	}
 	return next == nr ? AGREE : TRUNCATED;
 }
@@ -204,13 +224,15 @@ static void on_stack(void *arg, const struct dump_sample *sample,
 	static struct mark marks[MAX_FRAMES];
 	int nr = find_marks(sample, marks), frames;
 	enum verdict verdict;
+	bool interrupted;
 
 	(void)arg;
-	verdict = judge(sample, chain, marks, nr, &frames);
+	verdict = judge(sample, chain, marks, nr, &frames, &interrupted);
 	if (!nr && !frames)
 		return;
 	sum.compared++;
 	sum.frames += frames;
+	sum.interrupted += interrupted;
 	sum.agree += verdict == AGREE;
 	sum.truncated += verdict == TRUNCATED;
 	sum.wrong += verdict == WRONG;
@@ -238,6 +260,7 @@ static void print_sum(void)
 {
 	printf("samples with compiled frames  %8lu\n", sum.compared);
 	printf("frames of compiled code       %8lu\n", sum.frames);
+	printf("samples in signal handlers    %8lu\n", sum.interrupted);
 	printf("samples that agree wholly     %8lu\n", sum.agree);
 	printf("fewer frames than marks       %8lu\n", sum.truncated);
 	printf("disagree                      %8lu\n", sum.wrong);
@@ -251,12 +274,14 @@ int main(int argc, char **argv)
 		.on_vdso = on_vdso,
 		.on_stack = on_stack,
 	};
-	unsigned long minimum = 1, percent = 0;
+	unsigned long minimum = 1, interrupted = 0, percent = 0;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "m:t:l:v")) != -1) {
+	while ((opt = getopt(argc, argv, "m:i:t:l:v")) != -1) {
 		if (opt == 'm')
 			minimum = strtoul(optarg, NULL, 10);
+		else if (opt == 'i')
+			interrupted = strtoul(optarg, NULL, 10);
 		else if (opt == 't')
 			percent = strtoul(optarg, NULL, 10);
 		else if (opt == 'l')
@@ -267,7 +292,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (optind == argc || !nr_regions)
-		recording_fail("usage", "markcheck [-m MINIMUM] [-t PERCENT] [-v] -l LOG FILE...");
+		recording_fail("usage", "markcheck [-m MINIMUM] [-i INTERRUPTED] [-t PERCENT] [-v] -l LOG FILE...");
 	while (optind < argc)
 		sum.no_chain += recording_read(argv[optind++], &reader, NULL);
 	print_sum();
@@ -275,7 +300,10 @@ int main(int argc, char **argv)
 		printf("fewer than %lu samples\n", minimum);
 		return 1;
 	}
+	if (sum.interrupted < interrupted) {
+		printf("fewer than %lu samples in a signal handler\n", interrupted);
+		return 1;
+	}
 	return sum.wrong || sum.no_chain > RECORDING_FEW ||
-	       (sum.truncated > RECORDING_FEW &&
-		sum.truncated * 100 > percent * sum.compared);
+	       sum.truncated * 100 > percent * sum.compared;
 }

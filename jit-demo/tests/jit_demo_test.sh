@@ -270,6 +270,7 @@ mark_check()
 
 mark_check "code that is kept" 0 -k -t 2 -n $((2 * rounds))
 mark_check "code that grows up" 0 -t 2 -n $rounds
+mark_check "interrupted by signals" 0 -i -t 2 -n $rounds
 mark_check "code that grows down" 0 -d -t 2 -n $rounds
 # where rows are rewritten under compiled code, a stack may end early
 mark_check "addresses used again at once" 10 -r -t 2 -n $rounds
