@@ -90,6 +90,33 @@ TEST_F(elf, reserved_must_be_zero)
 }
 
 TEST_F(elf, unknown_unwind_format)
+/* It is that of a section, all of which would be in user space. */
+TEST_F(elf, bad_section_addresses)
+{
+	struct stub stub;
+	const uint64_t bad[] = { USER_END, KERNEL_ADDR, -1UL, -8UL, 1UL << 60 };
+
+	self->info.sframe_addr = self->start;
+	EXPECT_EQ(-EINVAL, register_elf(&self->info));
+	ASSERT_EQ(0, stub_map(&stub, 1));
+	stub_table(&stub);
+	self->info.sframe_start = addr_of(stub.table);
+	self->info.sframe_end = self->info.sframe_start + stub.table_size;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		self->info.sframe_addr = bad[i];
+		EXPECT_EQ(-EINVAL, register_elf(&self->info))
+			TH_LOG("section at %lx", bad[i]);
+	}
+	self->info.sframe_addr = USER_END - stub.table_size + 1;
+	EXPECT_EQ(-EINVAL, register_elf(&self->info));
+	self->info.sframe_addr--;
+	EXPECT_EQ(0, register_elf(&self->info));
+	EXPECT_EQ(0, unregister_text(self->start, self->end));
+	self->info.sframe_addr = 1;
+	EXPECT_EQ(0, register_elf(&self->info));
+	stub_unmap(&stub);
+}
+
 {
 	const uint32_t formats[] = { 1, 2, 1U << 31, ~0U };
 

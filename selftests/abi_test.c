@@ -10,11 +10,13 @@
 #include "kselftest_harness.h"
 #include "proc_file.h"
 
-_Static_assert(sizeof(struct code_elf_info) == CODE_ELF_INFO_SIZE_VER1,
+_Static_assert(sizeof(struct code_elf_info) == CODE_ELF_INFO_SIZE_VER2,
 	       "size of struct code_elf_info");
 _Static_assert(offsetof(struct code_elf_info, unwind_format) ==
 	       CODE_ELF_INFO_SIZE_VER0, "VER0 of struct code_elf_info");
 _Static_assert(sizeof(struct code_jit_info) == CODE_JIT_INFO_SIZE_VER1,
+_Static_assert(offsetof(struct code_elf_info, sframe_addr) ==
+	       CODE_ELF_INFO_SIZE_VER1, "VER1 of struct code_elf_info");
 	       "size of struct code_jit_info");
 _Static_assert(offsetof(struct code_jit_info, jit_flags) ==
 	       CODE_JIT_INFO_SIZE_VER0, "VER0 of struct code_jit_info");

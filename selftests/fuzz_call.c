@@ -27,7 +27,7 @@ static const size_t sizes[][2] = {
 	[CODE_UNREGISTER] = { CODE_UNREGISTER_INFO_SIZE_VER0,
 			      CODE_UNREGISTER_INFO_SIZE_VER0 },
 	[CODE_REGISTER_ELF] = { CODE_ELF_INFO_SIZE_VER0,
-				CODE_ELF_INFO_SIZE_VER1 },
+				CODE_ELF_INFO_SIZE_VER2 },
 	[CODE_REGISTER_JIT] = { CODE_JIT_INFO_SIZE_VER0,
 				CODE_JIT_INFO_SIZE_VER1 },
 };
@@ -100,6 +100,9 @@ static void make_elf(struct fuzz *f, struct code_elf_info *elf)
 		elf->sframe_start = addr_of(f->section);
 		elf->sframe_end = elf->sframe_start + PAGE;
 	}
+	/* All of it in user space, wherever that is. */
+	if (elf->sframe_end && one_in(f, 4))
+		elf->sframe_addr = fuzz_random(f, USER_END - PAGE);
 	if (one_in(f, 2))
 		elf->pathname = addr_of(name);
 	if (one_in(f, 4))
@@ -363,7 +366,10 @@ static void wrong_field(struct fuzz *f, struct call *c)
 		return;
 	c->wrong |= BIT(EINVAL);
 	if (c->kind == CODE_REGISTER_ELF) {
-		c->arg.elf.__reserved = 1 + random_bits(f) % UINT32_MAX;
+		if (one_in(f, 2))
+			c->arg.elf.__reserved = 1 + random_bits(f) % UINT32_MAX;
+		else
+			c->arg.elf.sframe_addr = USER_END + random_bits(f);
 		return;
 	}
 	switch (fuzz_random(f, 8)) {

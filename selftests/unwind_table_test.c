@@ -73,6 +73,61 @@ TEST_F(table, starts_relative_to_the_section)
 	register_and_walk(_metadata, self, COMPLETE, COMPLETE);
 }
 
+static int register_made_for(const struct stub *stub, uint64_t addr)
+{
+	uint64_t text = addr_of(stub->text), table = addr_of(stub->table);
+	struct code_elf_info info = {
+		.elf_start = text,
+		.elf_end = text + PAGE,
+		.text_start = text,
+		.text_end = text + PAGE,
+		.sframe_start = table,
+		.sframe_end = table + stub->table_size,
+		.sframe_addr = addr,
+	};
+
+	return register_elf(&info);
+}
+
+/*
+ * A section that was made for @distance from the text, and lies elsewhere: with starts
+ * relative to themselves, and to the section.
+ */
+static void walk_made_for(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(table) * self, int64_t distance)
+{
+	uint64_t text = addr_of(self->stub.text);
+	struct sframe_header *h = (void *)self->stub.table;
+
+	for (int pcrel = 0; pcrel < 2; pcrel++) {
+		stub_table(&self->stub);
+		if (pcrel) {
+			sframe_fde_at(h, 0)->func_off += addr_of(h) - text - distance;
+		} else {
+			h->flags &= ~SFRAME_F_PCREL;
+			sframe_fde_at(h, 0)->func_off = -distance;
+		}
+		ASSERT_EQ(0, register_made_for(&self->stub, text + distance));
+		walk(_metadata, self, COMPLETE, COMPLETE);
+		ASSERT_EQ(0, stub_unregister(&self->stub));
+		/* In its place it is one of other functions. */
+		ASSERT_EQ(0, stub_register(&self->stub));
+		walk(_metadata, self, 1, 2);
+		ASSERT_EQ(0, stub_unregister(&self->stub));
+	}
+}
+
+TEST_F(table, made_for_another_place)
+{
+	const int64_t distances[] = { PAGE, -PAGE, -(1L << 33) };
+
+	for (size_t i = 0; i < ARRAY_SIZE(distances); i++)
+		walk_made_for(_metadata, self, distances[i]);
+	/* Below all of the object. */
+	ASSERT_EQ(0, stub_table_at(&self->stub, 0x10000, 1));
+	walk_made_for(_metadata, self, 1L << 24);
+}
+
 /* Starts are 64-bit, and signed. */
 TEST_F(table, any_distance_from_the_text)
 {

@@ -18,10 +18,11 @@
 	_Static_assert(offsetof(struct type, field) == (off),		\
 		       "offset of " #field " in struct " #type)
 
-SIZE_IS(code_elf_info, CODE_ELF_INFO_SIZE_VER1);
+SIZE_IS(code_elf_info, CODE_ELF_INFO_SIZE_VER2);
 OFFSET_IS(code_elf_info, sframe_start, 32);
 OFFSET_IS(code_elf_info, build_id_len, 72);
 OFFSET_IS(code_elf_info, unwind_format, CODE_ELF_INFO_SIZE_VER0);
+OFFSET_IS(code_elf_info, sframe_addr, CODE_ELF_INFO_SIZE_VER1);
 SIZE_IS(code_unregister_info, CODE_UNREGISTER_INFO_SIZE_VER0);
 OFFSET_IS(code_unregister_info, text_end, 8);
 SIZE_IS(code_jit_info, CODE_JIT_INFO_SIZE_VER1);

@@ -211,6 +211,18 @@ static int codectl_register(struct mm_struct *mm, struct codectl_region *region)
 	return ret;
 }
 
+static int codectl_check_section(const struct code_elf_info *info)
+{
+	if (!info->sframe_start && !info->sframe_end)
+		return info->sframe_addr ? -EINVAL : 0;
+	if (!codectl_range_ok(info->sframe_start, info->sframe_end))
+		return -EINVAL;
+
+	return info->sframe_addr > TASK_SIZE_MAX - (info->sframe_end -
+						    info->sframe_start) ?
+	       -EINVAL : 0;
+}
+
 static int codectl_check_elf(const struct code_elf_info *info)
 {
 	if (info->__reserved)
@@ -221,11 +233,8 @@ static int codectl_check_elf(const struct code_elf_info *info)
 	if (!codectl_range_ok(info->elf_start, info->elf_end) ||
 	    !codectl_range_ok(info->text_start, info->text_end))
 		return -EINVAL;
-	if ((info->sframe_start || info->sframe_end) &&
-	    !codectl_range_ok(info->sframe_start, info->sframe_end))
-		return -EINVAL;
 
-	return 0;
+	return codectl_check_section(info);
 }
 
 /*
@@ -279,9 +288,11 @@ static int codectl_register_elf(void __user *uinfo, size_t usize)
 	struct code_elf_info info;
 	int ret;
 
-	BUILD_BUG_ON(sizeof(struct code_elf_info) != CODE_ELF_INFO_SIZE_VER1);
+	BUILD_BUG_ON(sizeof(struct code_elf_info) != CODE_ELF_INFO_SIZE_VER2);
 	BUILD_BUG_ON(offsetof(struct code_elf_info, unwind_format) !=
 		     CODE_ELF_INFO_SIZE_VER0);
+	BUILD_BUG_ON(offsetof(struct code_elf_info, sframe_addr) !=
+		     CODE_ELF_INFO_SIZE_VER1);
 
 	if (usize < CODE_ELF_INFO_SIZE_VER0)
 		return -EINVAL;
@@ -308,6 +319,9 @@ static int codectl_register_elf(void __user *uinfo, size_t usize)
 	region->elf_end = info.elf_end;
 	region->tables.sframe.start = info.sframe_start;
 	region->tables.sframe.end = info.sframe_end;
+	if (info.sframe_addr)
+		region->tables.sframe.bias = info.sframe_addr -
+					     info.sframe_start;
 	if (info.sframe_end) {
 		ret = codectl_read_header(&region->tables.sframe);
 		if (ret) {

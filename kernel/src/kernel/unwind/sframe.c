@@ -115,7 +115,7 @@ static __always_inline unsigned long
 sframe_get_start(const struct sframe_section *sec, struct sframe_cursor *cur,
 		 unsigned long fde, bool pcrel)
 {
-	return unwind_user_load_u64(fde, &cur->err) +
+	return unwind_user_load_u64(fde, &cur->err) + sec->bias +
 	       (pcrel ? fde : sec->start);
 }
 

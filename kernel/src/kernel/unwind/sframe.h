@@ -80,6 +80,8 @@ struct sframe_fde_idx {
  * struct sframe_section - a section in user memory
  * @start: its first byte
  * @end: end of the section
+ * @bias: what to add to an address in the section for the one that it was linked
+ *	to have, which is what function starts are relative to
  * @fdes: address of the FDE index; 0 until sframe_set_header()
  * @fres: address of the FRE sub-section
  * @fres_end: end of the FRE sub-section
@@ -88,12 +90,13 @@ struct sframe_fde_idx {
  * @fixed_ra: offset of the return address from the CFA, or 0: in the FREs
  * @pcrel: function starts are relative to their own field, not to @start
  *
- * Everything but @start and @end comes from the header.  The FDE index and the
+ * Everything but @start, @end and @bias comes from the header.  The FDE index and the
  * FRE sub-section lie within the section.
  */
 struct sframe_section {
 	unsigned long	start;
 	unsigned long	end;
+	unsigned long	bias;
 	unsigned long	fdes;
 	unsigned long	fres;
 	unsigned long	fres_end;

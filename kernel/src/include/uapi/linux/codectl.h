@@ -80,6 +80,11 @@ enum code_opt {
  * @debug_link_crc: CRC-32 of the .gnu_debuglink section
  * @unwind_format: one of &enum code_unwind_format (EOPNOTSUPP)
  * @__reserved: must be 0
+ * @sframe_addr: for a section that does not lie where it was linked to lie, as one
+ *	from a file of debug information: the address that its first byte has in the
+ *	object's own address space, plus the load bias of the object.  All offsets
+ *	in the section count from there.  0: it lies in its place.  With a section
+ *	only, and so that all of it were in user space (EINVAL).
  *
  * Further errors: ENOSPC at the limit of registrations of an address space
  * (kernel.codectl_max_regions), ENOMEM.
@@ -99,10 +104,13 @@ struct code_elf_info {
 	/* VER1 */
 	__u32		unwind_format;
 	__u32		__reserved;
+	/* VER2 */
+	__aligned_u64	sframe_addr;
 };
 
 #define CODE_ELF_INFO_SIZE_VER0		80
 #define CODE_ELF_INFO_SIZE_VER1		88
+#define CODE_ELF_INFO_SIZE_VER2		96
 
 /**
  * enum code_unwind_format - format of an unwind table
