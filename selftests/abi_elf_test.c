@@ -4,6 +4,7 @@
 
 #include "codectl_test.h"
 #include "kselftest_harness.h"
+#include "stub.h"
 
 /* Six pages of text, of which a registration takes the third and fourth. */
 FIXTURE(elf)
@@ -89,7 +90,6 @@ TEST_F(elf, reserved_must_be_zero)
 	}
 }
 
-TEST_F(elf, unknown_unwind_format)
 /* It is that of a section, all of which would be in user space. */
 TEST_F(elf, bad_section_addresses)
 {
@@ -117,6 +117,7 @@ TEST_F(elf, bad_section_addresses)
 	stub_unmap(&stub);
 }
 
+TEST_F(elf, unknown_unwind_format)
 {
 	const uint32_t formats[] = { 1, 2, 1U << 31, ~0U };
 

@@ -2,7 +2,8 @@
 /*
  * codectl(2) as a caller sees it: options, flags, structure sizes, the switch
  * and the limit.  What the fields of a registration may hold is in
- * abi_elf_test.c, abi_sframe_test.c and abi_jit_test.c.
+ * abi_elf_test.c, abi_sframe_test.c and abi_jit_test.c; CODE_BATCH in
+ * abi_batch_test.c.
  */
 #include <linux/limits.h>
 
@@ -14,9 +15,9 @@ _Static_assert(sizeof(struct code_elf_info) == CODE_ELF_INFO_SIZE_VER2,
 	       "size of struct code_elf_info");
 _Static_assert(offsetof(struct code_elf_info, unwind_format) ==
 	       CODE_ELF_INFO_SIZE_VER0, "VER0 of struct code_elf_info");
-_Static_assert(sizeof(struct code_jit_info) == CODE_JIT_INFO_SIZE_VER1,
 _Static_assert(offsetof(struct code_elf_info, sframe_addr) ==
 	       CODE_ELF_INFO_SIZE_VER1, "VER1 of struct code_elf_info");
+_Static_assert(sizeof(struct code_jit_info) == CODE_JIT_INFO_SIZE_VER1,
 	       "size of struct code_jit_info");
 _Static_assert(offsetof(struct code_jit_info, jit_flags) ==
 	       CODE_JIT_INFO_SIZE_VER0, "VER0 of struct code_jit_info");
@@ -41,8 +42,14 @@ struct unregister_info_ext {
 	uint64_t extra1, extra2, extra3;
 };
 
+struct batch_ext {
+	struct code_batch inner;
+	uint64_t extra1, extra2, extra3;
+};
+
 union any_info {
 	struct elf_info_ext elf;
+	struct batch_ext batch;
 	struct jit_info_ext jit;
 	struct unregister_info_ext unregister;
 };
@@ -106,6 +113,15 @@ FIXTURE_VARIANT_ADD(codectl, unregister)
 	.ext = sizeof(struct unregister_info_ext),
 };
 
+/* Of no entries. */
+FIXTURE_VARIANT_ADD(codectl, batch)
+{
+	.option = CODE_BATCH,
+	.ver0 = CODE_BATCH_SIZE_VER0,
+	.known = sizeof(struct code_batch),
+	.ext = sizeof(struct batch_ext),
+};
+
 /* The same call can be made again and again, whatever the option. */
 static long call_and_undo(const FIXTURE_VARIANT(codectl) * variant,
 			  uint64_t text, const void *info, size_t size)
@@ -129,6 +145,8 @@ static void fill_info(const FIXTURE_VARIANT(codectl) * variant,
 	if (variant->option == CODE_REGISTER_ELF)
 		return;
 	memset(&self->info, 0, sizeof(self->info));
+	if (variant->option == CODE_BATCH)
+		return;
 	/* Both structures start with the text. */
 	self->info.jit.inner.text_start = text;
 	self->info.jit.inner.text_end = text + PAGE;
@@ -245,7 +263,7 @@ TEST_F(codectl, unknown_flags)
 
 TEST(unknown_options)
 {
-	const unsigned int options[] = { 3, 4, 255, 1U << 31, ~0U };
+	const unsigned int options[] = { 4, 5, 255, 1U << 31, ~0U };
 	uint64_t zero[16] = { 0 };
 
 	REQUIRE_CODECTL();

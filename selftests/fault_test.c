@@ -165,6 +165,75 @@ TEST_F(fault, register_compiled_code)
 		  .reg = register_jit_text, .nomems = 1, .faults = 1 });
 }
 
+/* Of one entry, so that its error is that of the call. */
+static int register_in_batch(uint64_t start, uint64_t end)
+{
+	struct code_jit_info info = {
+		.text_start = start,
+		.text_end = end,
+		.jit_flags = CODE_JIT_DEFAULT_RULE,
+	};
+	struct code_batch_entry entry = {
+		.option = CODE_REGISTER_JIT,
+		.info_size = sizeof(info),
+		.info = addr_of(&info),
+	};
+	struct code_batch batch = { .entries = addr_of(&entry), .nr = 1 };
+	long ret = sys_codectl(CODE_BATCH, &batch, sizeof(batch), 0);
+
+	return ret == 1 ? 0 : ret ?: -EPROTO;
+}
+
+/* That of the batch, that of the entry, that of what it leads to. */
+TEST_F(fault, register_in_batch)
+{
+	fail_each(_metadata, self, &(struct call){ .once = register_once,
+		  .reg = register_in_batch, .nomems = 1, .faults = 3 });
+}
+
+#define BATCH 18
+
+/* So many of the entries as it says were carried out, and they alone. */
+static bool batch_once(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(fault) * self, const struct call *call,
+		       unsigned int nth, int *ret)
+{
+	struct code_unregister_info info[BATCH];
+	struct code_batch_entry entry[BATCH];
+	struct code_batch batch = { .entries = addr_of(entry), .nr = BATCH };
+	bool used;
+
+	for (unsigned int i = 0; i < BATCH; i++) {
+		uint64_t start = self->start + 16 * i;
+
+		ASSERT_EQ(0, register_elf_text(start, start + 16));
+		info[i] = (struct code_unregister_info) { start, start + 16 };
+		entry[i] = (struct code_batch_entry) {
+			CODE_UNREGISTER, sizeof(info[i]), addr_of(&info[i]),
+		};
+	}
+	arm(self->fd, nth);
+	*ret = sys_codectl(CODE_BATCH, &batch, sizeof(batch), 0);
+	used = disarm(self->fd);
+	for (int i = 0; i < BATCH; i++) {
+		ASSERT_EQ(i < *ret ? -ENOENT : 0,
+			  unregister_text(info[i].text_start, info[i].text_end))
+			TH_LOG("entry %d, %d were carried out", i, *ret);
+	}
+	/* What comes first of what there is in such a call has its own error. */
+	if (*ret == BATCH)
+		*ret = 0;
+	else if (*ret >= 0)
+		*ret = -EFAULT;
+	return used;
+}
+
+TEST_F(fault, batch)
+{
+	fail_each(_metadata, self, &(struct call){ .once = batch_once,
+		  .faults = 2 * BATCH + 1 });
+}
+
 static bool unregister_once(struct __test_metadata *_metadata,
 			    FIXTURE_DATA(fault) * self, const struct call *call,
 			    unsigned int nth, int *ret)

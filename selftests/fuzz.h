@@ -58,10 +58,11 @@ uint64_t fuzz_random(struct fuzz *f, uint64_t below);
 
 /*
  * Each does one thing, and returns whether the kernel did what it must; if not,
- * it says so on standard output: a call of codectl(2), a change of a mapping, a
- * CODE_QUERY on @fd, a look at all lines of /proc/self/codectl.
+ * it says so on standard output: a call of codectl(2), several in one, a change of a
+ * mapping, a CODE_QUERY on @fd, a look at all lines of /proc/self/codectl.
  */
 bool fuzz_call(struct fuzz *f);
+bool fuzz_batch(struct fuzz *f);
 bool fuzz_map(struct fuzz *f);
 bool fuzz_query(struct fuzz *f, int fd);
 bool fuzz_check(const struct fuzz *f);

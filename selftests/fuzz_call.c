@@ -188,7 +188,7 @@ static void make_call(struct fuzz *f, struct call *c)
 
 static void wrong_option(struct fuzz *f, struct call *c)
 {
-	c->option = CODE_REGISTER_JIT + 1 + random_bits(f) % 0xfffffff0;
+	c->option = CODE_BATCH + 1 + random_bits(f) % 0xfffffff0;
 	c->wrong |= BIT(EINVAL);
 }
 
@@ -494,6 +494,12 @@ static bool note(struct fuzz *f, const struct call *c)
 	return true;
 }
 
+static void make_wrong(struct fuzz *f, struct call *c)
+{
+	for (unsigned int n = 1 + fuzz_random(f, 2); n; n--)
+		wrongs[fuzz_random(f, ARRAY_SIZE(wrongs))](f, c);
+}
+
 bool fuzz_call(struct fuzz *f)
 {
 	uint64_t want, start, end;
@@ -502,8 +508,7 @@ bool fuzz_call(struct fuzz *f)
 
 	make_call(f, c);
 	if (one_in(f, 3))
-		for (unsigned int n = 1 + fuzz_random(f, 2); n; n--)
-			wrongs[fuzz_random(f, ARRAY_SIZE(wrongs))](f, c);
+		make_wrong(f, c);
 	want = expect(f, c);
 	ret = do_call(f, c);
 	f->calls++;
@@ -513,6 +518,62 @@ bool fuzz_call(struct fuzz *f)
 	printf("# call %lu: codectl(%u, size %zu, flags %x) of %lx-%lx: %ld, not of %lx\n",
 	       f->calls, c->option, c->size, c->flags, start, end, ret, want);
 	return false;
+}
+
+/* --------------------------------------------------------- several calls in one */
+
+#define BATCH 40
+
+/* What an entry can say, and so that what comes of it can be told afterwards. */
+static void make_entry(struct fuzz *f, struct call *c, bool wrong,
+		       struct code_batch_entry *entry)
+{
+	do {
+		make_call(f, c);
+		if (wrong)
+			make_wrong(f, c);
+	} while (c->any || c->flags || c->size > UINT32_MAX);
+	*entry = (struct code_batch_entry) {
+		.option = c->option,
+		.info_size = c->size,
+		.info = addr_of(c->bad_info ? c->info : &c->arg),
+	};
+}
+
+/* Of the first @done entries what each has changed; and what is wrong with the next. */
+static bool check_batch(struct fuzz *f, const struct call *calls, unsigned int nr,
+			long ret)
+{
+	unsigned int done = ret < 0 ? 0 : ret;
+
+	if (done > nr)
+		return false;
+	for (unsigned int i = 0; i < done; i++)
+		if (!(expect(f, &calls[i]) & OK) || !note(f, &calls[i]))
+			return false;
+	if (done == nr)
+		return true;
+	return expect(f, &calls[done]) & (ret < 0 ? BIT(-ret) : ~OK);
+}
+
+bool fuzz_batch(struct fuzz *f)
+{
+	unsigned int nr = 1 + fuzz_random(f, BATCH), wrong = fuzz_random(f, 2 * nr);
+	struct call *calls = calloc(nr, sizeof(*calls));
+	struct code_batch_entry entry[BATCH];
+	struct code_batch batch = { .entries = addr_of(entry), .nr = nr };
+	bool good;
+	long ret;
+
+	for (unsigned int i = 0; calls && i < nr; i++)
+		make_entry(f, &calls[i], i == wrong, &entry[i]);
+	ret = sys_codectl(CODE_BATCH, &batch, sizeof(batch), 0);
+	f->calls++;
+	good = calls && check_batch(f, calls, nr, ret);
+	if (!good)
+		printf("# call %lu: a batch of %u: %ld\n", f->calls, nr, ret);
+	free(calls);
+	return good;
 }
 
 /* -------------------------------------------------------------------- queries */

@@ -60,8 +60,16 @@ static void *share_text(void *arg)
 
 	while (!run.stop) {
 		keep_pace(&rounds, 4);
-		if (!(fuzz_random(f, 4) ? fuzz_call(f) : fuzz_map(f)))
-			run.good = false;
+		switch (fuzz_random(f, 16)) {
+		case 0:
+			run.good &= fuzz_batch(f);
+			break;
+		case 1 ... 4:
+			run.good &= fuzz_map(f);
+			break;
+		default:
+			run.good &= fuzz_call(f);
+		}
 	}
 	return NULL;
 }
@@ -200,10 +208,11 @@ static bool seldom(FIXTURE_DATA(trace) * self, unsigned long step)
 
 static bool step_once(FIXTURE_DATA(trace) * self, unsigned long step, int fd)
 {
-	unsigned int what = fuzz_random(&run.own, 16);
+	unsigned int what = fuzz_random(&run.own, 32);
 
-	if (!(what < 12 ? fuzz_call(&run.own) :
-	      what < 14 ? fuzz_map(&run.own) : fuzz_query(&run.own, fd)))
+	if (!(what < 24 ? fuzz_call(&run.own) :
+	      what < 25 ? fuzz_batch(&run.own) :
+	      what < 28 ? fuzz_map(&run.own) : fuzz_query(&run.own, fd)))
 		return false;
 	return seldom(self, step);
 }

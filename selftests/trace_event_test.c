@@ -110,6 +110,48 @@ TEST_F(trace, elf_by_call)
 	EXPECT_EQ(1, trace_count(&self->log, "code_unregister: "));
 }
 
+/* Each tells of the registration that was there then. */
+TEST_F(trace, in_the_order_of_a_batch)
+{
+	uint64_t text = addr_of(map_pages(1, PROT_READ | PROT_EXEC));
+	const struct trace_entry *at = NULL;
+	struct trace_unregister u = {};
+	struct trace_register r = {};
+	struct code_elf_info elf = {
+		.elf_start = text,
+		.elf_end = text + PAGE,
+		.text_start = text,
+		.text_end = text + PAGE,
+	};
+	struct code_unregister_info old = { text, text + PAGE };
+	struct code_batch_entry entry[9];
+	struct code_batch batch = { addr_of(entry), ARRAY_SIZE(entry) };
+
+	for (size_t i = 0; i < ARRAY_SIZE(entry); i++)
+		entry[i] = i % 2 ? (struct code_batch_entry) {
+			CODE_UNREGISTER, sizeof(old), addr_of(&old),
+		} : (struct code_batch_entry) {
+			CODE_REGISTER_ELF, sizeof(elf), addr_of(&elf),
+		};
+	ENABLE();
+	ASSERT_EQ(9, sys_codectl(CODE_BATCH, &batch, sizeof(batch), 0));
+	READ_LOG();
+
+	for (int i = 0; i < 5; i++) {
+		at = trace_find_register(&self->log, at, getpid(), text, &r);
+		ASSERT_NE(NULL, at);
+		EXPECT_NE(u.id, r.id);
+		if (i == 4)
+			break;
+		at = trace_find(&self->log, at, "code_");
+		ASSERT_NE(NULL, at);
+		ASSERT_TRUE(trace_parse_unregister(at, &u));
+		EXPECT_EQ(r.id, u.id);
+	}
+	EXPECT_EQ(5, trace_count(&self->log, "code_register: "));
+	EXPECT_EQ(4, trace_count(&self->log, "code_unregister: "));
+}
+
 TEST_F(trace, jit_by_call)
 {
 	struct trace_unregister u;

@@ -179,18 +179,11 @@ static bool codectl_has_file(struct mm_struct *mm, unsigned long start,
 }
 
 /*
- * Takes the reference to @region, on failure too.  A claim is kept only where nobody can check
- * it: where there is a file, its own path and build-id are reported.
+ * A claim is kept only where nobody can check it: where there is a file, its own path and
+ * build-id are reported.
  */
 static int codectl_register(struct mm_struct *mm, struct codectl_region *region)
 {
-	int ret;
-
-	if (mmap_write_lock_killable(mm)) {
-		codectl_region_put(region);
-		return -EINTR;
-	}
-
 	if (region->claim &&
 	    (codectl_has_file(mm, region->text_start, region->text_end) ||
 	     codectl_has_file(mm, region->elf_start, region->elf_end))) {
@@ -199,16 +192,55 @@ static int codectl_register(struct mm_struct *mm, struct codectl_region *region)
 	}
 
 	if (!codectl_text_ok(mm, region))
-		ret = -EINVAL;
-	else
-		ret = codectl_insert(mm, region, READ_ONCE(codectl_max_regions));
+		return -EINVAL;
+
+	return codectl_insert(mm, region, READ_ONCE(codectl_max_regions));
+}
+
+/**
+ * struct codectl_op - what a call asks for, with nothing left to be read
+ * @region: what to register, with a reference, or NULL
+ * @start: if not, first byte of the text to unregister
+ * @end: end of that text
+ */
+struct codectl_op {
+	struct codectl_region	*region;
+	unsigned long		start;
+	unsigned long		end;
+};
+
+/*
+ * Carries out operations, all to register or all to unregister, up to the first
+ * that fails.  Returns how many were carried out, and in @err why not all.
+ *
+ * The trace is told of registrations without the lock, as it reads their files, and of
+ * what is unregistered under it: both kinds in one would be told in the wrong order.
+ */
+static unsigned int codectl_run(struct mm_struct *mm,
+				const struct codectl_op *ops, unsigned int nr,
+				int *err)
+{
+	const struct codectl_op *op;
+
+	if (mmap_write_lock_killable(mm)) {
+		*err = -EINTR;
+		return 0;
+	}
+	for (op = ops; op < ops + nr; op++) {
+		*err = op->region ? codectl_register(mm, op->region) :
+				    codectl_erase(mm, op->start, op->end);
+		if (*err)
+			break;
+	}
 	mmap_write_unlock(mm);
 
-	if (!ret)
-		codectl_trace_register(mm, task_tgid_nr(current), region);
-	codectl_region_put(region);
+	nr = op - ops;
+	if (ops->region)
+		for (op = ops; op < ops + nr; op++)
+			codectl_trace_register(mm, task_tgid_nr(current),
+					       op->region);
 
-	return ret;
+	return nr;
 }
 
 static int codectl_check_section(const struct code_elf_info *info)
@@ -281,7 +313,8 @@ static int codectl_read_header(struct sframe_section *sec)
 	return sframe_read_header(sec);
 }
 
-static int codectl_register_elf(void __user *uinfo, size_t usize)
+static int codectl_read_elf(const void __user *uinfo, size_t usize,
+			    struct codectl_op *op)
 {
 	struct codectl_region *region;
 	struct codectl_claim *claim;
@@ -329,8 +362,9 @@ static int codectl_register_elf(void __user *uinfo, size_t usize)
 			return ret;
 		}
 	}
+	op->region = region;
 
-	return codectl_register(current->mm, region);
+	return 0;
 }
 
 /* Zero, or where @len bytes, aligned to @align, can be in user space. */
@@ -366,7 +400,8 @@ static int codectl_check_jit(const struct code_jit_info *info,
 	       info->fp_off || info->info ? -EINVAL : 0;
 }
 
-static int codectl_register_jit(void __user *uinfo, size_t usize)
+static int codectl_read_jit(const void __user *uinfo, size_t usize,
+			    struct codectl_op *op)
 {
 	struct codectl_region *region;
 	struct code_jit_info info;
@@ -406,14 +441,15 @@ static int codectl_register_jit(void __user *uinfo, size_t usize)
 	region->text_end = info.text_end;
 	region->tables.is_jit = true;
 	region->tables.jit = jit;
+	op->region = region;
 
-	return codectl_register(current->mm, region);
+	return 0;
 }
 
-static int codectl_unregister(void __user *uinfo, size_t usize)
+static int codectl_read_unregister(const void __user *uinfo, size_t usize,
+				   struct codectl_op *op)
 {
 	struct code_unregister_info info;
-	struct mm_struct *mm = current->mm;
 	int ret;
 
 	BUILD_BUG_ON(sizeof(struct code_unregister_info) !=
@@ -426,13 +462,140 @@ static int codectl_unregister(void __user *uinfo, size_t usize)
 		return ret;
 	if (!codectl_range_ok(info.text_start, info.text_end))
 		return -EINVAL;
+	op->start = info.text_start;
+	op->end = info.text_end;
 
-	if (mmap_write_lock_killable(mm))
-		return -EINTR;
-	ret = codectl_erase(mm, info.text_start, info.text_end);
-	mmap_write_unlock(mm);
+	return 0;
+}
+
+/* On success @op has a reference to what it is to register. */
+static int codectl_read_op(unsigned int option, const void __user *uinfo,
+			   size_t usize, struct codectl_op *op)
+{
+	*op = (struct codectl_op) {};
+	if (option > CODE_REGISTER_JIT)
+		return -EINVAL;
+	if (usize > PAGE_SIZE)
+		return -E2BIG;
+
+	switch (option) {
+	case CODE_REGISTER_ELF:
+		return codectl_read_elf(uinfo, usize, op);
+	case CODE_REGISTER_JIT:
+		return codectl_read_jit(uinfo, usize, op);
+	default:
+		return codectl_read_unregister(uinfo, usize, op);
+	}
+}
+
+static int codectl_single(unsigned int option, const void __user *uinfo,
+			  size_t usize)
+{
+	struct codectl_op op;
+	int ret;
+
+	ret = codectl_read_op(option, uinfo, usize, &op);
+	if (ret)
+		return ret;
+	codectl_run(current->mm, &op, 1, &ret);
+	if (op.region)
+		codectl_region_put(op.region);
 
 	return ret;
+}
+
+/* Operations of a batch for which the lock is taken once. */
+#define CODECTL_OPS		16
+
+struct codectl_ops {
+	unsigned int		nr;
+	struct codectl_op	op[CODECTL_OPS];
+};
+
+/*
+ * Reads entries of a batch, up to the first that is wrong in itself.  @ops has those
+ * before it, whatever is returned.
+ */
+static int codectl_read_ops(u64 entries, unsigned int nr,
+			    struct codectl_ops *ops)
+{
+	struct code_batch_entry entry;
+	int ret;
+
+	nr = min(nr, CODECTL_OPS);
+	for (ops->nr = 0; ops->nr < nr; ops->nr++) {
+		if (copy_from_user(&entry, u64_to_user_ptr(entries),
+				   sizeof(entry)))
+			return -EFAULT;
+		ret = codectl_read_op(entry.option, u64_to_user_ptr(entry.info),
+				      entry.info_size, &ops->op[ops->nr]);
+		if (ret)
+			return ret;
+		entries += sizeof(entry);
+	}
+
+	return 0;
+}
+
+/* In order, those of one kind under one lock; as codectl_run(). */
+static unsigned int codectl_run_ops(struct mm_struct *mm,
+				    const struct codectl_ops *ops, int *err)
+{
+	unsigned int done = 0, end, nr;
+
+	while (done < ops->nr) {
+		for (end = done + 1; end < ops->nr; end++)
+			if (!ops->op[end].region != !ops->op[done].region)
+				break;
+		nr = codectl_run(mm, ops->op + done, end - done, err);
+		done += nr;
+		if (done != end)
+			break;
+	}
+
+	return done;
+}
+
+static void codectl_put_ops(struct codectl_ops *ops)
+{
+	while (ops->nr--)
+		if (ops->op[ops->nr].region)
+			codectl_region_put(ops->op[ops->nr].region);
+}
+
+static int codectl_batch(const void __user *uinfo, size_t usize)
+{
+	unsigned int done = 0, nr;
+	struct codectl_ops ops;
+	struct code_batch batch;
+	int ret, err = 0;
+
+	BUILD_BUG_ON(sizeof(struct code_batch) != CODE_BATCH_SIZE_VER0);
+	BUILD_BUG_ON(sizeof(struct code_batch_entry) != CODE_BATCH_ENTRY_SIZE);
+
+	if (usize > PAGE_SIZE)
+		return -E2BIG;
+	if (usize < CODE_BATCH_SIZE_VER0)
+		return -EINVAL;
+	ret = copy_struct_from_user(&batch, sizeof(batch), uinfo, usize);
+	if (ret)
+		return ret;
+	if (batch.__reserved || batch.nr > CODE_BATCH_MAX)
+		return -EINVAL;
+
+	while (done < batch.nr && !err) {
+		err = codectl_read_ops(batch.entries +
+				       (u64)done * CODE_BATCH_ENTRY_SIZE,
+				       batch.nr - done, &ops);
+		nr = codectl_run_ops(current->mm, &ops, &ret);
+		if (nr < ops.nr)
+			err = ret;
+		done += nr;
+		codectl_put_ops(&ops);
+		cond_resched();
+	}
+
+	return done ?: err;
 }
 
 /**
@@ -444,7 +607,8 @@ static int codectl_unregister(void __user *uinfo, size_t usize)
  *
  * See include/uapi/linux/codectl.h for the contract.
  *
- * Return: 0, or a negative error.
+ * Return: 0, for CODE_BATCH how many entries were carried out, or a negative
+ * error.
  */
 SYSCALL_DEFINE4(codectl, unsigned int, option, void __user *, info,
 		size_t, info_size, unsigned int, flags)
@@ -454,19 +618,8 @@ SYSCALL_DEFINE4(codectl, unsigned int, option, void __user *, info,
 	if (flags)
 		return -EINVAL;
 
-	if (option > CODE_REGISTER_JIT)
-		return -EINVAL;
-	if (info_size > PAGE_SIZE)
-		return -E2BIG;
-
-	switch (option) {
-	case CODE_REGISTER_ELF:
-		return codectl_register_elf(info, info_size);
-	case CODE_REGISTER_JIT:
-		return codectl_register_jit(info, info_size);
-	default:
-		return codectl_unregister(info, info_size);
-	}
+	return option == CODE_BATCH ? codectl_batch(info, info_size) :
+				      codectl_single(option, info, info_size);
 }
 
 struct codectl_exec {
@@ -520,6 +673,8 @@ void codectl_exec_elf(const struct elf64_phdr *phdr, unsigned int phnum,
 {
 	struct codectl_region *region;
 	struct codectl_exec exec;
+	struct codectl_op op;
+	int err;
 
 	if (!codectl_enabled() ||
 	    !codectl_exec_layout(phdr, phnum, bias, &exec))
@@ -538,10 +693,10 @@ void codectl_exec_elf(const struct elf64_phdr *phdr, unsigned int phnum,
 		region->elf_end = exec.elf_end;
 		region->tables.sframe.start = exec.sframe_start;
 		region->tables.sframe.end = exec.sframe_end;
+		op = (struct codectl_op) { .region = region };
 
 		if (codectl_range_ok(region->text_start, region->text_end))
-			codectl_register(current->mm, region);
-		else
-			codectl_region_put(region);
+			codectl_run(current->mm, &op, 1, &err);
+		codectl_region_put(region);
 	}
 }

@@ -40,6 +40,7 @@
  *	&struct code_elf_info
  * @CODE_REGISTER_JIT: register a range that code is compiled into,
  *	&struct code_jit_info
+ * @CODE_BATCH: make several calls in one, &struct code_batch
  *
  * Values not listed here are not part of the ABI.
  */
@@ -47,6 +48,7 @@ enum code_opt {
 	CODE_UNREGISTER		= 0,
 	CODE_REGISTER_ELF	= 1,
 	CODE_REGISTER_JIT	= 2,
+	CODE_BATCH		= 3,
 };
 
 /*
@@ -289,6 +291,41 @@ struct code_unregister_info {
 };
 
 #define CODE_UNREGISTER_INFO_SIZE_VER0	16
+
+/**
+ * struct code_batch_entry - a call in a batch
+ * @option: one of &enum code_opt, but for CODE_BATCH (EINVAL)
+ * @info_size: size of the structure at @info, as the argument of codectl()
+ * @info: address of the structure that goes with @option
+ */
+struct code_batch_entry {
+	__u32		option;
+	__u32		info_size;
+	__aligned_u64	info;
+};
+
+#define CODE_BATCH_ENTRY_SIZE		16
+#define CODE_BATCH_MAX			1024
+
+/**
+ * struct code_batch - argument of CODE_BATCH
+ * @entries: address of an array of &struct code_batch_entry
+ * @nr: entries in it, at most %CODE_BATCH_MAX (EINVAL)
+ * @__reserved: must be 0
+ *
+ * The entries are carried out in order, each as if it were called by itself, up
+ * to the first that fails.  codectl() returns how many were carried out; if it is
+ * the first that fails, its error.  What the caller does in another thread, and
+ * lookups, may come between any two entries.  An entry may be read before those
+ * ahead of it are carried out.
+ */
+struct code_batch {
+	__aligned_u64	entries;
+	__u32		nr;
+	__u32		__reserved;
+};
+
+#define CODE_BATCH_SIZE_VER0		16
 
 /*
  * struct code_query::query_flags
