@@ -185,6 +185,17 @@ EVENT(mremap_grow_by_moving, DROPS, return move(a->text, 2, 64, MREMAP_MAYMOVE, 
 EVENT(mremap_grow_in_place, KEEPS,
 	return munmap(a->text + 2 * PAGE, PAGE) ?:
 	     move(a->text, 2, 3, 0, NULL));
+/* Of shared memory: its owner has it writable elsewhere. */
+static int alias(uint8_t *text, size_t pages)
+{
+	void *p = mmap(text, pages * PAGE, RX, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED,
+		       -1, 0);
+
+	return p == text ? move(text, 0, pages, MREMAP_MAYMOVE, NULL) : -1;
+}
+
+EVENT(mremap_alias, KEEPS, return alias(a->text, 2));
+EVENT(mremap_alias_of_part, KEEPS, return alias(a->text + PAGE, 1));
 EVENT(mremap_shrink_into_text, DROPS, return move(a->text, 2, 1, 0, NULL));
 EVENT(mremap_shrink_beside_text, KEEPS,
 	return move(a->mem, AREA_PAGES, TEXT_PAGE + TEXT_PAGES, 0, NULL));

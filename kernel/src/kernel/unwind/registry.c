@@ -374,6 +374,10 @@ void __codectl_munmap(struct mm_struct *mm, unsigned long start,
 	struct codectl_registry *reg = codectl_registry_locked(mm);
 	struct codectl_region *region;
 
+	/* Nothing covers an empty range, though text may lie around it. */
+	if (start >= end)
+		return;
+
 	while (reg && (region = codectl_first(reg, start, end))) {
 		reg = codectl_registry_own(mm, gfp);
 		if (!reg || codectl_erase_region(mm, reg, region, gfp,

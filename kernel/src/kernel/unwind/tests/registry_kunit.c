@@ -215,6 +215,11 @@ static void munmap_drops_whole(struct kunit *test)
 		{ 0, TASK_SIZE_MAX, true },
 		{ BASE - 0x1000, BASE, false },
 		{ END, END + 0x1000, false },
+		{ BASE, BASE, false },
+		{ BASE + 1, BASE + 1, false },
+		{ END - 1, END - 1, false },
+		{ END, END, false },
+		{ END, BASE, false },
 	};
 	struct mm_struct *mm = new_mm(test);
 	unsigned int i;
