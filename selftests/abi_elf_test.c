@@ -6,7 +6,10 @@
 #include "kselftest_harness.h"
 #include "stub.h"
 
-/* Six pages of text, of which a registration takes the third and fourth. */
+/*
+ * Six pages of text, of which a registration takes the third and fourth, of an object
+ * that says that it has a page more at each end.
+ */
 FIXTURE(elf)
 {
 	uint8_t *mem;
@@ -23,8 +26,8 @@ FIXTURE_SETUP(elf)
 	self->start = addr_of(self->mem) + 2 * PAGE;
 	self->end = self->start + 2 * PAGE;
 	self->info = (struct code_elf_info) {
-		.elf_start = self->start,
-		.elf_end = self->end,
+		.elf_start = addr_of(self->mem) - PAGE,
+		.elf_end = addr_of(self->mem) + 7 * PAGE,
 		.text_start = self->start,
 		.text_end = self->end,
 	};
@@ -58,6 +61,32 @@ TEST_F(elf, bad_elf_ranges)
 		self->info.elf_end = r->end;
 		EXPECT_EQ(-EINVAL, register_elf(&self->info))
 			TH_LOG("elf %s", r->name);
+	}
+}
+
+TEST_F(elf, text_within_the_object)
+{
+	const struct {
+		int64_t start;
+		int64_t end;
+		int err;
+	} objects[] = {
+		{ 0, 0, 0 },
+		{ -PAGE, PAGE, 0 },
+		{ 1, 0, -EINVAL },
+		{ 0, -1, -EINVAL },
+		{ PAGE, -PAGE / 2, -EINVAL },
+		{ -2 * PAGE, -2 * PAGE, -EINVAL },
+		{ 2 * PAGE, 2 * PAGE, -EINVAL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(objects); i++) {
+		self->info.elf_start = self->start + objects[i].start;
+		self->info.elf_end = self->end + objects[i].end;
+		EXPECT_EQ(objects[i].err, register_elf(&self->info))
+			TH_LOG("object %zu", i);
+		EXPECT_EQ(objects[i].err ? -ENOENT : 0,
+			  unregister_text(self->start, self->end));
 	}
 }
 

@@ -256,9 +256,13 @@ static void wrong_elf_range(struct fuzz *f, struct call *c)
 
 	if (c->kind != CODE_REGISTER_ELF)
 		return;
+	c->wrong |= BIT(EINVAL);
+	if (one_in(f, 2)) {
+		c->arg.elf.elf_start = c->arg.elf.text_start + 1;
+		return;
+	}
 	c->arg.elf.elf_start = bad->start;
 	c->arg.elf.elf_end = bad->end;
-	c->wrong |= BIT(EINVAL);
 }
 
 static void wrong_section(struct fuzz *f, struct call *c)

@@ -326,16 +326,18 @@ TEST_F(file, something_mapped_over_it)
 /* Text that was copied out of its file, as to huge pages. */
 TEST_F(file, behind_the_object_only)
 {
-	uint8_t *text = map_pages(1, PROT_READ | PROT_EXEC);
+	uint8_t *object = map_pages(2, PROT_READ | PROT_EXEC), *text = object + PAGE;
 	struct code_elf_info info = {
-		.elf_start = addr_of(self->text) + 16,
-		.elf_end = addr_of(self->text) + PAGE,
+		.elf_start = addr_of(object) + 16,
+		.elf_end = addr_of(object) + 2 * PAGE,
 		.text_start = addr_of(text),
 		.text_end = addr_of(text) + PAGE,
 		.pathname = addr_of("/a/claim"),
 	};
 	struct proc_line l;
 
+	ASSERT_EQ(object, mremap(self->text, PAGE, PAGE,
+				 MREMAP_MAYMOVE | MREMAP_FIXED, object));
 	ASSERT_EQ(0, register_elf(&info));
 	ASSERT_TRUE(ask(self, text, &l));
 	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("lib"), 1);

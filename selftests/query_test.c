@@ -164,7 +164,7 @@ TEST_F(query, fields_of_an_object)
 {
 	struct code_elf_info info = {
 		.elf_start = 0x1000,
-		.elf_end = 0x123456789000,
+		.elf_end = USER_END,
 		.text_start = self->start,
 		.text_end = self->end,
 	};

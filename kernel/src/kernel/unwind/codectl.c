@@ -265,6 +265,10 @@ static int codectl_check_elf(const struct code_elf_info *info)
 	if (!codectl_range_ok(info->elf_start, info->elf_end) ||
 	    !codectl_range_ok(info->text_start, info->text_end))
 		return -EINVAL;
+	/* What is said of the object is said of its text. */
+	if (info->text_start < info->elf_start ||
+	    info->text_end > info->elf_end)
+		return -EINVAL;
 
 	return codectl_check_section(info);
 }

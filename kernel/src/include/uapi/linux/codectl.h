@@ -62,8 +62,8 @@ enum code_opt {
  * @elf_start: lowest address of the object
  * @elf_end: end of the object; the ranges of two objects may overlap
  * @text_start: first byte of the executable segment
- * @text_end: end of the executable segment.  The text must be mapped and
- *	executable throughout (EINVAL) and must not overlap the text of another
+ * @text_end: end of the executable segment.  The text must lie within the object
+ *	(EINVAL), must be mapped and executable throughout (EINVAL), and must not overlap the text of another
  *	registration (EEXIST).  It is the key of the registration.
  * @sframe_start: the SFrame section that describes the text; it need not lie
  *	in the same file, nor in any file, and several registrations may share
