@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The fields of struct code_elf_info and struct code_unregister_info. */
 #include <linux/limits.h>
+#include <sys/wait.h>
 
 #include "codectl_test.h"
 #include "kselftest_harness.h"
@@ -355,6 +356,53 @@ TEST_F(elf, pathname)
 TEST_F(elf, debug_link_pathname)
 {
 	check_string(_metadata, self, &self->info.debug_link_pathname);
+}
+
+static int register_claim(uint64_t text, const char *path)
+{
+	return register_elf(&(struct code_elf_info) {
+		.elf_start = text,
+		.elf_end = text + 1,
+		.text_start = text,
+		.text_end = text + 1,
+		.pathname = addr_of(path),
+		.debug_link_pathname = addr_of(path),
+	});
+}
+
+/* What two strings of nearly a page each take, of 256 KiB. */
+TEST_F(elf, limit_of_claims)
+{
+	static char path[4000];
+	uint64_t text = self->start;
+	int nr = 0, status;
+	pid_t pid;
+
+	memset(path, 'x', sizeof(path) - 1);
+	while (nr < 64 && !register_claim(text + nr, path))
+		nr++;
+	EXPECT_LE(28, nr);
+	EXPECT_GE(32, nr);
+	EXPECT_EQ(-ENOSPC, register_claim(text + nr, path));
+	EXPECT_EQ(-EEXIST, register_claim(text, path));
+	EXPECT_EQ(0, register_text(text + nr, text + nr + 1, NULL, 0));
+	/* The copy of a child is as full. */
+	pid = fork();
+	if (!pid)
+		_exit(register_claim(text + nr + 1, path) != -ENOSPC ||
+		      unregister_text(text, text + 1) ||
+		      register_claim(text, path));
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(-ENOSPC, register_claim(text + nr + 1, path));
+	EXPECT_EQ(0, unregister_text(text, text + 1));
+	EXPECT_EQ(0, register_claim(text + nr + 1, path));
+	/* What goes with its mapping makes room, too. */
+	ASSERT_EQ(0, munmap(self->mem + 2 * PAGE, PAGE));
+	for (int i = 0; i < nr; i++)
+		EXPECT_EQ(0, register_claim(text + PAGE + i, path));
+	EXPECT_EQ(-ENOSPC, register_claim(text + PAGE + nr, path));
 }
 
 /* Claims are kept or dropped, never checked. */

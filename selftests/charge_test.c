@@ -4,7 +4,9 @@
  * much that it is more than such a group has in advance.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "codectl_test.h"
 #include "kselftest_harness.h"
@@ -67,13 +69,11 @@ FIXTURE_TEARDOWN(charge)
 
 /* @least bytes for each of @nr: a part of what is charged was there in advance. */
 static void charge_all(struct __test_metadata *_metadata,
-		       FIXTURE_DATA(charge) * self, const char *path,
-		       unsigned int nr, long least)
+		       FIXTURE_DATA(charge) * self, unsigned int nr, long least)
 {
 	struct code_elf_info info = {
 		.elf_start = self->text,
 		.elf_end = self->text + PAGES * PAGE,
-		.pathname = addr_of(path),
 	};
 	long before = charged();
 
@@ -89,15 +89,73 @@ static void charge_all(struct __test_metadata *_metadata,
 
 TEST_F(charge, registrations)
 {
-	charge_all(_metadata, self, NULL, 16000, 80);
+	charge_all(_metadata, self, 16000, 80);
+}
+
+/* As many as there may be in an address space, in several. */
+#define CHILDREN 16
+#define CLAIMS 60
+
+static void register_claims(uint64_t text, const int *go, const int *done)
+{
+	static char path[PAGE];
+	struct code_elf_info info = {
+		.elf_start = text,
+		.elf_end = text + PAGES * PAGE,
+		.pathname = addr_of(path),
+	};
+	char c;
+
+	memset(path, 'p', 4000);
+	if (write(done[1], "", 1) != 1 || read(go[0], &c, 1) != 1)
+		_exit(1);
+	for (unsigned int i = 0; i < CLAIMS; i++) {
+		info.text_start = text + i;
+		info.text_end = info.text_start + 1;
+		if (register_elf(&info))
+			_exit(1);
+	}
+	if (write(done[1], "", 1) != 1)
+		_exit(1);
+	pause();
+}
+
+static bool wait_for_all(int fd)
+{
+	char c;
+
+	for (unsigned int i = 0; i < CHILDREN; i++)
+		if (read(fd, &c, 1) != 1)
+			return false;
+	return true;
 }
 
 TEST_F(charge, claims)
 {
-	static char path[PAGE];
+	static const char all[CHILDREN];
+	pid_t pid[CHILDREN];
+	int go[2], done[2];
+	long before;
 
-	memset(path, 'p', 4000);
-	charge_all(_metadata, self, path, 1000, 3000);
+	ASSERT_EQ(0, pipe(go));
+	ASSERT_EQ(0, pipe(done));
+	for (unsigned int i = 0; i < CHILDREN; i++) {
+		pid[i] = fork();
+		ASSERT_LE(0, pid[i]);
+		if (!pid[i])
+			register_claims(self->text, go, done);
+	}
+	close(done[1]);
+	ASSERT_TRUE(wait_for_all(done[0]));
+	before = charged();
+	ASSERT_EQ(CHILDREN, write(go[1], all, CHILDREN));
+	EXPECT_TRUE(wait_for_all(done[0]));
+	TH_LOG("%ld bytes, then %ld", before, charged());
+	EXPECT_LE(CHILDREN * CLAIMS * 3000L, charged() - before);
+	for (unsigned int i = 0; i < CHILDREN; i++) {
+		kill(pid[i], SIGKILL);
+		ASSERT_EQ(pid[i], waitpid(pid[i], NULL, 0));
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -77,8 +77,8 @@ static bool codectl_range_ok(u64 start, u64 end)
 	return start < end && end <= TASK_SIZE_MAX;
 }
 
-/* As strndup_user(), but charged to the memory cgroup. */
-static char *codectl_copy_string(u64 addr)
+/* As strndup_user(), but charged to the memory cgroup; adds to @bytes what it takes. */
+static char *codectl_copy_string(u64 addr, u32 *bytes)
 {
 	const char __user *ustr = u64_to_user_ptr(addr);
 	char *str;
@@ -102,6 +102,7 @@ static char *codectl_copy_string(u64 addr)
 		return ERR_PTR(-EFAULT);
 	}
 	str[len - 1] = '\0';
+	*bytes += kmalloc_size_roundup(len);
 
 	return str;
 }
@@ -122,12 +123,13 @@ static struct codectl_claim *codectl_copy_claim(const struct code_elf_info *info
 	if (!claim)
 		return ERR_PTR(-ENOMEM);
 
-	str = codectl_copy_string(info->pathname);
+	claim->bytes = kmalloc_size_roundup(sizeof(*claim));
+	str = codectl_copy_string(info->pathname, &claim->bytes);
 	if (IS_ERR(str))
 		return ERR_CAST(str);
 	claim->pathname = str;
 
-	str = codectl_copy_string(info->debug_link_pathname);
+	str = codectl_copy_string(info->debug_link_pathname, &claim->bytes);
 	if (IS_ERR(str))
 		return ERR_CAST(str);
 	claim->debug_link = str;

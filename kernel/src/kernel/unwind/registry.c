@@ -163,6 +163,7 @@ codectl_registry_copy(struct codectl_registry *old, gfp_t gfp)
 	mas_for_each(&mas, region, ULONG_MAX)
 		refcount_inc(&region->ref);
 	reg->nr = old->nr;
+	reg->claim_bytes = old->claim_bytes;
 
 	return reg;
 }
@@ -265,6 +266,11 @@ codectl_first(struct codectl_registry *reg, unsigned long start,
 	return mas_find(&mas, end - 1);
 }
 
+static unsigned int codectl_claim_bytes(const struct codectl_region *region)
+{
+	return region->claim ? region->claim->bytes : 0;
+}
+
 /**
  * codectl_insert() - add a registration to an address space
  * @mm: the address space
@@ -273,7 +279,7 @@ codectl_first(struct codectl_registry *reg, unsigned long start,
  *
  * Context: holds the mmap lock of @mm for writing; may sleep.
  * Return: 0, -EEXIST if its text overlaps that of another registration,
- * -ENOSPC at the limit, or -ENOMEM.
+ * -ENOSPC at the limit or without room for its claim, or -ENOMEM.
  */
 int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 		   unsigned int max)
@@ -285,7 +291,9 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 	if (reg) {
 		if (codectl_first(reg, start, end))
 			return -EEXIST;
-		if (reg->nr >= max)
+		if (reg->nr >= max ||
+		    codectl_claim_bytes(region) >
+		    CODECTL_CLAIM_BYTES - reg->claim_bytes)
 			return -ENOSPC;
 	} else if (!max) {
 		return -ENOSPC;
@@ -305,6 +313,7 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 	if (!ret) {
 		refcount_inc(&region->ref);
 		reg->nr++;
+		reg->claim_bytes += codectl_claim_bytes(region);
 	}
 	codectl_registry_changed(mm, reg);
 
@@ -324,6 +333,7 @@ static int codectl_erase_region(struct mm_struct *mm,
 		return ret;
 
 	reg->nr--;
+	reg->claim_bytes -= codectl_claim_bytes(region);
 	codectl_keep_gap(reg, &mas);
 	codectl_registry_changed(mm, reg);
 	/* Not where fork() leaves out of the child what the parent keeps. */

@@ -7,6 +7,7 @@
 #include <linux/mm_types.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <uapi/linux/codectl.h>
@@ -16,6 +17,7 @@
 
 /**
  * struct codectl_claim - what the registrant says about its text
+ * @bytes: memory that it takes
  * @debug_link_crc: CRC-32 of the .gnu_debuglink section
  * @build_id_len: bytes in @build_id
  * @build_id: the build-id
@@ -25,6 +27,7 @@
  * Nobody has checked any of it.
  */
 struct codectl_claim {
+	u32	bytes;
 	u32	debug_link_crc;
 	u8	build_id_len;
 	u8	build_id[BUILD_ID_SIZE_MAX];
@@ -74,10 +77,14 @@ struct codectl_region {
 	struct rcu_head		rcu;
 };
 
+/* Memory for all claims of an address space: nobody needs them to be unwound. */
+#define CODECTL_CLAIM_BYTES	SZ_256K
+
 /**
  * struct codectl_registry - the registrations of an address space
  * @ref: address spaces that have it
  * @nr: registrations in it
+ * @claim_bytes: memory that their claims take
  * @exclusive: neither this registry nor any of its registrations was ever that of
  *	another address space
  * @gen: value of the global counter when it last changed
@@ -89,6 +96,7 @@ struct codectl_region {
 struct codectl_registry {
 	refcount_t		ref;
 	unsigned int		nr;
+	unsigned int		claim_bytes;
 	bool			exclusive;
 	u64			gen;
 	unsigned long		gap_start;

@@ -89,7 +89,8 @@ enum code_opt {
  *	only, and so that all of it were in user space (EINVAL).
  *
  * Further errors: ENOSPC at the limit of registrations of an address space
- * (kernel.codectl_max_regions), ENOMEM.
+ * (kernel.codectl_max_regions), or where the strings and build-ids that are kept
+ * for it take 256 KiB; ENOMEM.
  */
 struct code_elf_info {
 	__aligned_u64	elf_start;

@@ -181,6 +181,55 @@ static void limit(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, covers(mm, BASE + 2));
 }
 
+static int insert_claim(struct mm_struct *mm, unsigned long start,
+			unsigned int bytes)
+{
+	struct codectl_region *region = codectl_region_alloc();
+	int ret;
+
+	if (!region)
+		return -ENOMEM;
+	region->text_start = start;
+	region->text_end = start + 1;
+	region->claim = kzalloc_obj(*region->claim);
+	if (region->claim)
+		region->claim->bytes = bytes;
+
+	mmap_write_lock(mm);
+	ret = codectl_insert(mm, region, UINT_MAX);
+	mmap_write_unlock(mm);
+	codectl_region_put(region);
+
+	return ret;
+}
+
+static void limit_of_claims(struct kunit *test)
+{
+	const unsigned int third = CODECTL_CLAIM_BYTES / 3;
+	struct mm_struct *mm = new_mm(test), *child;
+
+	KUNIT_EXPECT_EQ(test, 0, insert_claim(mm, BASE, third));
+	KUNIT_EXPECT_EQ(test, 0, insert_claim(mm, BASE + 1, third));
+	KUNIT_EXPECT_EQ(test, 0, insert_claim(mm, BASE + 2, third));
+	KUNIT_EXPECT_EQ(test, 0, insert_claim(mm, BASE + 3,
+					      CODECTL_CLAIM_BYTES - 3 * third));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_claim(mm, BASE + 4, 1));
+	KUNIT_EXPECT_EQ(test, -EEXIST, insert_claim(mm, BASE, third));
+	KUNIT_EXPECT_EQ(test, 0, insert(mm, BASE + 4, BASE + 5));
+
+	/* A copy has what it was copied with, and both change apart. */
+	child = fork_mm(test, mm);
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_claim(child, BASE + 5, 1));
+	KUNIT_EXPECT_EQ(test, 0, erase(child, BASE, BASE + 1));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_claim(child, BASE, third + 1));
+	KUNIT_EXPECT_EQ(test, 0, insert_claim(child, BASE, third));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_claim(mm, BASE + 5, 1));
+
+	unmap(mm, BASE, BASE + 2);
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_claim(mm, BASE, 2 * third + 1));
+	KUNIT_EXPECT_EQ(test, 0, insert_claim(mm, BASE, 2 * third));
+}
+
 static void erase_is_exact(struct kunit *test)
 {
 	struct mm_struct *mm = new_mm(test);
@@ -520,6 +569,7 @@ static struct kunit_case registry_test_cases[] = {
 	KUNIT_CASE(overlaps),
 	KUNIT_CASE(half_open_ranges),
 	KUNIT_CASE(limit),
+	KUNIT_CASE(limit_of_claims),
 	KUNIT_CASE(erase_is_exact),
 	KUNIT_CASE(munmap_drops_whole),
 	KUNIT_CASE(fork_shares),
