@@ -4,6 +4,7 @@
  * not is found again.
  */
 #include <signal.h>
+#include <sys/syscall.h>
 
 #include "jit_code.h"
 #include "jit_table_fixture.h"
@@ -170,6 +171,66 @@ TEST_F(table, nothing_for_a_call_after_a_signal_frame)
 		EXPECT_TRUE(same_tail(&self->stack, &truth, truth.nr - 1))
 			print_stack(&self->stack, &truth);
 	}
+}
+
+/* rt_sigaction() with a restorer of one's own; 0 or -1. */
+static int catch_with_restorer(int sig, void (*handler)(int), const void *restorer)
+{
+	const struct {
+		void (*handler)(int);
+		unsigned long flags;
+		const void *restorer;
+		unsigned long mask;
+	} sa = { handler, 0x04000000 /* SA_RESTORER */, restorer, 0 };
+
+	return syscall(__NR_rt_sigaction, sig, &sa, NULL, sizeof(sa.mask));
+}
+
+/* The address that the signal interrupts. */
+static noinline uint64_t kill_self(int sig)
+{
+	long nr = __NR_kill;
+	uint64_t ip;
+
+	asm volatile("lea 1f(%%rip), %0\n\tsyscall\n1:"
+		     : "=&r"(ip), "+a"(nr) : "D"(getpid()), "S"(sig)
+		     : "rcx", "r11", "memory");
+	return ip;
+}
+
+/*
+ * A row ends with a call, and the next one starts where it returns to.  Once that has
+ * retired, a handler may return there: then the rule of the call is not that of the
+ * frame any more.
+ */
+TEST_F(table, restorer_where_a_call_returned_to)
+{
+	static const uint8_t restorer[] = {
+		0x48, 0xc7, 0xc0, __NR_rt_sigreturn, 0, 0, 0, 0x0f, 0x05,
+	};
+	const struct stub *stub = &self->stub;
+	const jit_row rows[] = {
+		{ stub->call_off, 0, BODY },
+		{ STUB_SIZE - stub->call_off, stub->call_off, BODY },
+	};
+	const struct code_jit_info info = stub_jit_info(stub);
+	jit_table *t = table_of(self, rows, 2);
+	uint8_t *at = stub->text + stub->call_off;
+	uint64_t interrupted;
+
+	ASSERT_EQ(0, register_jit(&info));
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+	__atomic_store_n(&t->fre[1].size, 0, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, mprotect(stub->text, PAGE, PROT_READ | PROT_WRITE));
+	memcpy(at, restorer, sizeof(restorer));
+	ASSERT_EQ(0, mprotect(stub->text, PAGE, PROT_READ | PROT_EXEC));
+	ASSERT_EQ(0, catch_with_restorer(SIGUSR1, on_signal, at));
+	sampler_drain(&self->sampler);
+	interrupted = kill_self(SIGUSR1);
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	ASSERT_LE(3, self->stack.nr);
+	EXPECT_EQ(addr_of(at), self->stack.ip[1]);
+	EXPECT_EQ(interrupted, self->stack.ip[2]);
 }
 
 /* Deeper than what is kept of all rules. */

@@ -165,8 +165,10 @@ static noinline int codectl_find_sigreturn(const struct unwind_user_state *state
 	int ret;
 
 	ret = codectl_find_rule(last, gen, state->ip, &exact);
-	if (ret || !(exact.rule.flags & UNWIND_RULE_SIGNAL))
+	if (ret || !(exact.rule.flags & UNWIND_RULE_SIGNAL)) {
+		found->lasting &= !last->tables.is_jit;
 		return ret;
+	}
 	*found = exact;
 
 	return 1;
