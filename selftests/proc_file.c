@@ -442,3 +442,54 @@ uint8_t *elf_map_path(const char *path)
 	close(fd);
 	return text;
 }
+
+int object_create(const char *path, uint8_t version)
+{
+	int fd = elf_create(path, version);
+
+	if (fd >= 0 && ftruncate(fd, OBJECT_OFFSET + 3 * PAGE)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+uint8_t *object_map(int fd)
+{
+	uint8_t *object = map_pages(OBJECT_PAGES, PROT_NONE);
+
+	if (!object ||
+	    mmap(object, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
+	    MAP_FAILED ||
+	    mmap(object + OBJECT_TEXT, 3 * PAGE, PROT_READ | PROT_EXEC,
+		 MAP_PRIVATE | MAP_FIXED, fd, OBJECT_OFFSET) == MAP_FAILED)
+		return NULL;
+	return object;
+}
+
+int object_register(const uint8_t *object)
+{
+	const struct code_elf_info info = {
+		.elf_start = addr_of(object),
+		.elf_end = addr_of(object) + OBJECT_PAGES * PAGE,
+		.text_start = addr_of(object) + OBJECT_TEXT,
+		.text_end = addr_of(object) + OBJECT_TEXT + 3 * PAGE,
+	};
+
+	return register_elf(&info);
+}
+
+int object_move_text(uint8_t *object, size_t first, size_t nr)
+{
+	uint8_t *text = object + OBJECT_TEXT + first * PAGE;
+	uint8_t *copy = map_pages(nr, PROT_READ | PROT_WRITE);
+
+	if (!copy)
+		return -1;
+	memcpy(copy, text, nr * PAGE);
+	if (mprotect(copy, nr * PAGE, PROT_READ | PROT_EXEC) ||
+	    mremap(copy, nr * PAGE, nr * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   text) != text)
+		return -1;
+	return 0;
+}

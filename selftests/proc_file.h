@@ -55,4 +55,24 @@ void elf_build_id(uint8_t version, uint8_t build_id[20]);
 uint8_t *elf_map(int fd);
 uint8_t *elf_map_path(const char *path);
 
+/*
+ * An object whose addresses are not its offsets: a page of headers, a gap of
+ * three, and three pages of text, the first of which is the second of its file.
+ */
+#define OBJECT_PAGES	7
+#define OBJECT_TEXT	(4 * PAGE)
+#define OBJECT_OFFSET	PAGE
+
+/* Makes the file @path of one, with that build-id; a descriptor or -1. */
+int object_create(const char *path, uint8_t version);
+/* Where it is mapped, not registered yet; NULL on failure. */
+uint8_t *object_map(int fd);
+/* Without a table; 0 or a negative errno. */
+int object_register(const uint8_t *object);
+/*
+ * Moves @nr pages of its text, from @first on, to anonymous memory, as tools that
+ * want huge pages do: copied, and then put in the place of the old ones.
+ */
+int object_move_text(uint8_t *object, size_t first, size_t nr);
+
 #endif /* CODECTL_PROC_FILE_H */

@@ -4,17 +4,13 @@
  * on several file systems; memory without a file; and false claims.
  */
 #include <fcntl.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
-#include "proc_file.h"
+#include "query_names.h"
 #include "stub.h"
-
-#define DIR "/tmp/codectl-query"
-#define AT(name) DIR "/dir/" name
 
 FIXTURE(file)
 {
@@ -61,20 +57,6 @@ static int run(const char *command)
 	return system(line);
 }
 
-/* What is below it may have names that rm cannot pass. */
-static int make_dir(void)
-{
-	mkdir(DIR, 0755);
-	return mount("tmpfs", DIR, "tmpfs", 0, NULL) || mkdir(DIR "/dir", 0755);
-}
-
-static void remove_dir(void)
-{
-	umount2(DIR "/dir", MNT_DETACH);
-	umount2(DIR, MNT_DETACH);
-	rmdir(DIR);
-}
-
 FIXTURE_SETUP(file)
 {
 	REQUIRE_CODECTL();
@@ -95,42 +77,6 @@ FIXTURE_TEARDOWN_PARENT(file)
 {
 	remove_dir();
 }
-
-/* By query and by line, which have to agree. */
-static bool ask(FIXTURE_DATA(file) * self, const uint8_t *text,
-		struct proc_line *l)
-{
-	static struct proc_line line;
-
-	if (code_query_all(self->proc, addr_of(text), l) ||
-	    !proc_line_of(l->q.text_start, &line))
-		return false;
-	return l->q.file_id == line.q.file_id && l->q.id == line.q.id &&
-	       l->q.inode == line.q.inode && l->q.names == line.q.names &&
-	       l->q.dev_major == line.q.dev_major &&
-	       l->q.dev_minor == line.q.dev_minor &&
-	       l->q.file_offset == line.q.file_offset &&
-	       l->q.build_id_size == line.q.build_id_size &&
-	       l->q.debug_link_crc == line.q.debug_link_crc &&
-	       l->has_debug_link == line.has_debug_link &&
-	       !memcmp(l->build_id, line.build_id, sizeof(line.build_id)) &&
-	       !strcmp(l->path, line.path) &&
-	       !strcmp(l->debug_link, line.debug_link);
-}
-
-static bool has_build_id(const struct proc_line *l, uint8_t version)
-{
-	uint8_t id[20];
-
-	elf_build_id(version, id);
-	return l->q.build_id_size == 20 && !memcmp(id, l->build_id, 20);
-}
-
-#define EXPECT_NAMES(l, who, name, version) do {			\
-	EXPECT_EQ(who, (l).q.names);					\
-	EXPECT_STREQ(name, (l).path);					\
-	EXPECT_TRUE(has_build_id(&(l), version));			\
-} while (0)
 
 /* Device, inode and path, as the line of /proc/self/maps has them. */
 static bool as_in_maps(const struct proc_line *l)
@@ -159,7 +105,7 @@ TEST_F(file, is_what_the_kernel_sees)
 	struct proc_line l;
 	struct stat st;
 
-	ASSERT_TRUE(ask(self, self->text, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("lib"), 1);
 	EXPECT_EQ(PAGE, l.q.file_offset);
 	EXPECT_LT(0, l.q.file_id);
@@ -177,7 +123,7 @@ TEST_F(file, mapped_again)
 	struct proc_line l;
 
 	ASSERT_NE(NULL, again);
-	ASSERT_TRUE(ask(self, again, &l));
+	ASSERT_TRUE(ask(self->proc, again, &l));
 	EXPECT_EQ(self->was.q.file_id, l.q.file_id);
 	EXPECT_NE(self->was.q.id, l.q.id);
 	ASSERT_EQ(0, munmap(again, PAGE));
@@ -193,16 +139,16 @@ TEST_F(file, hard_link)
 	ASSERT_EQ(0, link(AT("lib"), AT("link")));
 	linked = elf_map_path(AT("link"));
 	ASSERT_NE(NULL, linked);
-	ASSERT_TRUE(ask(self, linked, &link_line));
+	ASSERT_TRUE(ask(self->proc, linked, &link_line));
 	EXPECT_NAMES(link_line, CODE_NAMES_VERIFIED, AT("link"), 1);
 	EXPECT_EQ(self->was.q.inode, link_line.q.inode);
-	ASSERT_TRUE(ask(self, self->text, &self->was));
+	ASSERT_TRUE(ask(self->proc, self->text, &self->was));
 	EXPECT_NAMES(self->was, CODE_NAMES_VERIFIED, AT("lib"), 1);
 	EXPECT_NE(self->was.q.file_id, link_line.q.file_id);
 	for (int i = 0; i < 3; i++) {
-		ASSERT_TRUE(ask(self, linked, &l));
+		ASSERT_TRUE(ask(self->proc, linked, &l));
 		EXPECT_EQ(link_line.q.file_id, l.q.file_id);
-		ASSERT_TRUE(ask(self, self->text, &l));
+		ASSERT_TRUE(ask(self->proc, self->text, &l));
 		EXPECT_EQ(self->was.q.file_id, l.q.file_id);
 	}
 }
@@ -212,7 +158,7 @@ TEST_F(file, deleted)
 	struct proc_line l;
 
 	ASSERT_EQ(0, unlink(AT("lib")));
-	ASSERT_TRUE(ask(self, self->text, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("lib (deleted)"), 1);
 	EXPECT_TRUE(as_in_maps(&l));
 }
@@ -222,7 +168,7 @@ TEST_F(file, renamed)
 	struct proc_line l;
 
 	ASSERT_EQ(0, rename(AT("lib"), AT("other")));
-	ASSERT_TRUE(ask(self, self->text, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("other"), 1);
 	EXPECT_LT(self->was.q.file_id, l.q.file_id);
 	EXPECT_EQ(self->was.q.inode, l.q.inode);
@@ -238,9 +184,9 @@ TEST_F(file, replaced_under_the_same_path)
 	ASSERT_EQ(0, rename(AT("new"), AT("lib")));
 	text = elf_map_path(AT("lib"));
 	ASSERT_NE(NULL, text);
-	ASSERT_TRUE(ask(self, text, &new));
+	ASSERT_TRUE(ask(self->proc, text, &new));
 	EXPECT_NAMES(new, CODE_NAMES_VERIFIED, AT("lib"), 2);
-	ASSERT_TRUE(ask(self, self->text, &old));
+	ASSERT_TRUE(ask(self->proc, self->text, &old));
 	EXPECT_NAMES(old, CODE_NAMES_VERIFIED, AT("lib (deleted)"), 1);
 	EXPECT_NE(self->was.q.file_id, new.q.file_id);
 	EXPECT_NE(old.q.file_id, new.q.file_id);
@@ -262,7 +208,7 @@ TEST_F(file, inode_number_used_again)
 		ASSERT_LE(0, self->fd);
 		self->text = elf_map_path(AT("lib"));
 		ASSERT_NE(NULL, self->text);
-		ASSERT_TRUE(ask(self, self->text, &l));
+		ASSERT_TRUE(ask(self->proc, self->text, &l));
 		EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("lib"), 2 + i);
 		EXPECT_LT(id, l.q.file_id);
 		same = self->was.q.inode == l.q.inode;
@@ -278,13 +224,13 @@ TEST_F(file, overwritten_in_place)
 
 	for (int version = 2; version < 5; version++) {
 		ASSERT_EQ(0, elf_write(self->fd, version));
-		ASSERT_TRUE(ask(self, self->text, &l));
+		ASSERT_TRUE(ask(self->proc, self->text, &l));
 		EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("lib"), version);
 		EXPECT_LT(id, l.q.file_id);
 		EXPECT_EQ(self->was.q.inode, l.q.inode);
 		id = l.q.file_id;
 	}
-	ASSERT_TRUE(ask(self, self->text, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_EQ(id, l.q.file_id);
 }
 
@@ -293,7 +239,7 @@ TEST_F(file, truncated)
 	struct proc_line l;
 
 	ASSERT_EQ(0, ftruncate(self->fd, 0));
-	ASSERT_TRUE(ask(self, self->text, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_EQ(CODE_NAMES_VERIFIED, l.q.names);
 	EXPECT_EQ(0, l.q.build_id_size);
 	EXPECT_LT(self->was.q.file_id, l.q.file_id);
@@ -307,42 +253,20 @@ TEST_F(file, something_mapped_over_it)
 
 	ASSERT_EQ(self->text, mmap(self->text, PAGE, PROT_READ | PROT_EXEC,
 				   MAP_PRIVATE | MAP_FIXED, other, 0));
-	ASSERT_TRUE(ask(self, self->text, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_EQ(self->was.q.id, l.q.id);
 	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("other"), 2);
 	EXPECT_EQ(0, l.q.file_offset);
 	ASSERT_EQ(self->text, mmap(self->text, PAGE, PROT_READ | PROT_EXEC,
 				   MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS,
 				   -1, 0));
-	ASSERT_TRUE(ask(self, self->text, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_EQ(self->was.q.id, l.q.id);
 	EXPECT_EQ(CODE_NAMES_NONE, l.q.names);
 	EXPECT_EQ(0, l.q.file_id);
 	EXPECT_EQ(0, l.q.inode);
 	EXPECT_EQ(0, l.q.path_size);
 	EXPECT_EQ(0, l.q.build_id_size);
-}
-
-/* Text that was copied out of its file, as to huge pages. */
-TEST_F(file, behind_the_object_only)
-{
-	uint8_t *object = map_pages(2, PROT_READ | PROT_EXEC), *text = object + PAGE;
-	struct code_elf_info info = {
-		.elf_start = addr_of(object) + 16,
-		.elf_end = addr_of(object) + 2 * PAGE,
-		.text_start = addr_of(text),
-		.text_end = addr_of(text) + PAGE,
-		.pathname = addr_of("/a/claim"),
-	};
-	struct proc_line l;
-
-	ASSERT_EQ(object, mremap(self->text, PAGE, PAGE,
-				 MREMAP_MAYMOVE | MREMAP_FIXED, object));
-	ASSERT_EQ(0, register_elf(&info));
-	ASSERT_TRUE(ask(self, text, &l));
-	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("lib"), 1);
-	EXPECT_EQ(self->was.q.file_id, l.q.file_id);
-	EXPECT_EQ(PAGE + 16, l.q.file_offset);
 }
 
 static uint8_t *map_without_registering(int fd)
@@ -392,7 +316,7 @@ TEST_F(file, false_claims_of_a_file)
 	for (size_t i = 0; i < ARRAY_SIZE(false_paths); i++) {
 		ASSERT_EQ(0, register_claims(start, false_paths[i],
 					     false_paths[i], id));
-		ASSERT_TRUE(ask(self, text, &l));
+		ASSERT_TRUE(ask(self->proc, text, &l));
 		EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("lib"), 1);
 		EXPECT_FALSE(l.has_debug_link);
 		EXPECT_EQ(0, l.q.debug_link_crc);
@@ -408,11 +332,11 @@ TEST_F(file, mapped_over_a_claim)
 
 	elf_build_id(99, id);
 	ASSERT_EQ(0, register_claims(addr_of(text), "/a/claim", "a.debug", id));
-	ASSERT_TRUE(ask(self, text, &l));
+	ASSERT_TRUE(ask(self->proc, text, &l));
 	EXPECT_NAMES(l, CODE_NAMES_CLAIMED, "/a/claim", 99);
 	ASSERT_EQ(text, mmap(text, PAGE, PROT_READ | PROT_EXEC,
 			     MAP_PRIVATE | MAP_FIXED, self->fd, PAGE));
-	ASSERT_TRUE(ask(self, text, &l));
+	ASSERT_TRUE(ask(self->proc, text, &l));
 	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, AT("lib"), 1);
 	EXPECT_FALSE(l.has_debug_link);
 	EXPECT_EQ(0, l.q.debug_link_crc);
@@ -424,7 +348,7 @@ TEST_F(file, odd_name)
 	struct proc_line l;
 
 	ASSERT_EQ(0, rename(AT("lib"), name));
-	ASSERT_TRUE(ask(self, self->text, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, name, 1);
 }
 
@@ -526,13 +450,6 @@ FIXTURE_TEARDOWN(memory)
 {
 }
 
-static bool ask_memory(FIXTURE_DATA(memory) * self, struct proc_line *l)
-{
-	FIXTURE_DATA(file) file = { .proc = self->proc };
-
-	return ask(&file, self->text, l);
-}
-
 TEST_F(memory, memfd)
 {
 	int fd = memfd_create("code\nof ours", MFD_CLOEXEC);
@@ -541,14 +458,14 @@ TEST_F(memory, memfd)
 
 	ASSERT_EQ(0, elf_write(fd, 5));
 	self->text = elf_map(fd);
-	ASSERT_TRUE(ask_memory(self, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, "/memfd:code\nof ours (deleted)", 5);
 	EXPECT_LT(0, l.q.file_id);
 	EXPECT_LT(0, l.q.inode);
 	EXPECT_EQ(PAGE, l.q.file_offset);
 	id = l.q.file_id;
 	ASSERT_EQ(0, elf_write(fd, 6));
-	ASSERT_TRUE(ask_memory(self, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_NAMES(l, CODE_NAMES_VERIFIED, "/memfd:code\nof ours (deleted)", 6);
 	EXPECT_LT(id, l.q.file_id);
 }
@@ -561,7 +478,7 @@ TEST_F(memory, shared)
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	self->start = addr_of(self->text);
 	ASSERT_EQ(0, register_claims(self->start, "/a/claim", NULL, NULL));
-	ASSERT_TRUE(ask_memory(self, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_EQ(CODE_NAMES_VERIFIED, l.q.names);
 	EXPECT_EQ(0, l.q.build_id_size);
 	EXPECT_TRUE(as_in_maps(&l));
@@ -577,7 +494,7 @@ TEST_F(memory, false_claims)
 	for (size_t i = 0; i < ARRAY_SIZE(false_paths); i++) {
 		ASSERT_EQ(0, register_claims(self->start, false_paths[i],
 					     false_paths[i], id));
-		ASSERT_TRUE(ask_memory(self, &l));
+		ASSERT_TRUE(ask(self->proc, self->text, &l));
 		EXPECT_NAMES(l, CODE_NAMES_CLAIMED, false_paths[i], 98);
 		EXPECT_TRUE(l.has_debug_link);
 		EXPECT_STREQ(false_paths[i], l.debug_link);
@@ -599,7 +516,7 @@ TEST_F(memory, claims_of_4096_bytes)
 		memset(path, fill[i], PATH_MAX);
 		path[PATH_MAX - 1] = '\0';
 		ASSERT_EQ(0, register_claims(self->start, path, path, id));
-		ASSERT_TRUE(ask_memory(self, &l));
+		ASSERT_TRUE(ask(self->proc, self->text, &l));
 		EXPECT_NAMES(l, CODE_NAMES_CLAIMED, path, 98);
 		EXPECT_STREQ(path, l.debug_link);
 		ASSERT_EQ(0, unregister_text(self->start, self->start + PAGE));
@@ -615,7 +532,7 @@ TEST_F(memory, parts_of_a_claim)
 		ASSERT_EQ(0, register_claims(self->start, i & 1 ? "/p" : NULL,
 					     i & 2 ? "d" : NULL,
 					     i & 4 ? id : NULL));
-		ASSERT_TRUE(ask_memory(self, &l));
+		ASSERT_TRUE(ask(self->proc, self->text, &l));
 		EXPECT_EQ(i ? CODE_NAMES_CLAIMED : CODE_NAMES_NONE, l.q.names);
 		EXPECT_STREQ(i & 1 ? "/p" : "", l.path);
 		EXPECT_STREQ(i & 2 ? "d" : "", l.debug_link);
@@ -639,7 +556,7 @@ TEST_F(memory, name_of_the_table)
 	ASSERT_NE(MAP_FAILED, table);
 	ASSERT_EQ(0, register_text(self->start, self->start + PAGE, table,
 				   stub.table_size));
-	ASSERT_TRUE(ask_memory(self, &l));
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
 	EXPECT_EQ(addr_of(table), l.q.sframe_start);
 	EXPECT_EQ(CODE_NAMES_NONE, l.q.names);
 	EXPECT_EQ(0, l.q.file_id);

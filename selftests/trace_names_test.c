@@ -77,6 +77,7 @@ static void check_claim(struct __test_metadata *_metadata,
 
 	ASSERT_TRUE(trace_find_file(&self->log, NULL, r.id, &f));
 	EXPECT_STREQ("claimed", f.n.names);
+	EXPECT_STREQ("object", f.unit);
 	EXPECT_STREQ("deadbeef00010203", f.n.build_id);
 	EXPECT_STREQ(shown, f.n.path);
 	EXPECT_EQ(0, f.n.inode | f.n.dev_major | f.n.dev_minor);
@@ -201,41 +202,125 @@ TEST_F(trace, claims_about_a_file)
 	EXPECT_EQ(NULL, strstr(self->log.buf, "badbad"));
 }
 
-/* Text that was copied out of its file is still that of the file. */
-TEST_F(trace, text_apart_from_its_file)
-{
-	struct trace_file f;
-	uint8_t *object;
-	struct stub stub;
-	int fd;
+#define OBJECT "/tmp/trace_names_elf"
 
-	fd = elf_create("/tmp/trace_names_elf", 3);
-	ASSERT_LE(0, fd);
-	object = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
-	ASSERT_NE(MAP_FAILED, object);
+/* The object, with the stub in the second page of its text, in file and memory. */
+static uint8_t *map_object_with(struct stub *stub)
+{
+	int fd = object_create(OBJECT, 3);
+	uint8_t *object = NULL;
+
+	if (fd >= 0 && !stub_map(stub, 1) &&
+	    pwrite(fd, stub->text, PAGE, OBJECT_OFFSET + PAGE) == PAGE)
+		object = object_map(fd);
 	close(fd);
-	ASSERT_EQ(0, stub_map(&stub, 1));
-	ASSERT_EQ(0, stub_text_at(&stub, object + PAGE));
-	stub_table(&stub);
-	ASSERT_EQ(0, register_elf(&(struct code_elf_info) {
+	if (!object)
+		return NULL;
+	munmap(stub->text, PAGE);
+	stub->text = object + OBJECT_TEXT + PAGE;
+	stub_table(stub);
+	return object;
+}
+
+static int register_object_with(const struct stub *stub, const uint8_t *object)
+{
+	return register_elf(&(struct code_elf_info) {
 		.elf_start = addr_of(object),
-		.elf_end = addr_of(object) + 2 * PAGE,
-		.text_start = addr_of(stub.text),
-		.text_end = addr_of(stub.text) + PAGE,
-		.sframe_start = addr_of(stub.table),
-		.sframe_end = addr_of(stub.table) + stub.table_size,
-	}));
-	ASSERT_EQ(0, ask_for_stacks(&self->t, false));
-	stub_run(&stub, NULL);
+		.elf_end = addr_of(object) + OBJECT_PAGES * PAGE,
+		.text_start = addr_of(object) + OBJECT_TEXT,
+		.text_end = addr_of(object) + OBJECT_TEXT + 3 * PAGE,
+		.sframe_start = addr_of(stub->table),
+		.sframe_end = addr_of(stub->table) + stub->table_size,
+	});
+}
+
+/* Runs the stub; what its frame says is in @f and in the stack. */
+static void run_in_object(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(trace) * self, const struct stub *stub,
+			  struct trace_file *f)
+{
+	struct trace_stack *s = &self->stack;
+
+	ASSERT_EQ(0, tracefs_clear(&self->t));
+	stub_run(stub, NULL);
 	READ_LOG();
-	ASSERT_TRUE(syscall_stack(&self->log, &self->stack));
-	EXPECT_EQ(truth.nr, self->stack.nr);
-	EXPECT_EQ(PAGE + stub.marker_off, self->stack.frame[0].offset);
-	ASSERT_TRUE(trace_find_file(&self->log, self->stack.first,
-				    self->stack.frame[0].id, &f));
-	EXPECT_STREQ("verified", f.n.names);
-	EXPECT_STREQ("/tmp/trace_names_elf", f.n.path);
-	unlink("/tmp/trace_names_elf");
+	ASSERT_TRUE(syscall_stack(&self->log, s));
+	EXPECT_EQ(truth.nr, s->nr);
+	ASSERT_TRUE(trace_find_file(&self->log, s->first, s->frame[0].id, f));
+	EXPECT_STREQ(OBJECT, f->n.path);
+}
+
+/* Anybody's code in the middle of an object has neither its id nor its offset. */
+TEST_F(trace, text_without_a_file_in_an_object_of_one)
+{
+	struct trace_register r;
+	struct trace_file f;
+	struct proc_line l;
+	struct stub stub;
+	uint8_t *object;
+
+	object = map_object_with(&stub);
+	ASSERT_NE(NULL, object);
+	ASSERT_EQ(0, object_move_text(object, 0, 3));
+	ASSERT_EQ(0, tracefs_enable(&self->t, "codectl/code_register"));
+	ASSERT_EQ(0, register_object_with(&stub, object));
+	READ_LOG();
+	ASSERT_NE(NULL, trace_find_register(&self->log, NULL, getpid(),
+					    addr_of(object) + OBJECT_TEXT, &r));
+	ASSERT_TRUE(proc_line_of(addr_of(object) + OBJECT_TEXT, &l));
+	EXPECT_TRUE(trace_same_as_proc(&r, &l));
+	EXPECT_STREQ("claimed", r.n.names);
+	EXPECT_STREQ(OBJECT, r.n.path);
+	EXPECT_EQ(0, r.file_id | r.n.inode);
+
+	ASSERT_EQ(0, ask_for_stacks(&self->t, false));
+	run_in_object(_metadata, self, &stub, &f);
+	EXPECT_EQ(r.id, f.id);
+	EXPECT_STREQ("claimed", f.n.names);
+	EXPECT_STREQ("object", f.unit);
+	EXPECT_EQ(0, f.n.inode);
+	EXPECT_EQ(OBJECT_TEXT + PAGE + stub.marker_off,
+		  self->stack.frame[0].offset);
+	unlink(OBJECT);
+}
+
+static const struct {
+	size_t first;
+	size_t nr;
+} moved[] = { { 1, 1 }, { 0, 3 } };
+
+/* Text that is moved to huge pages: the middle first, and then all of it. */
+TEST_F(trace, moved_text)
+{
+	uint64_t offset = OBJECT_OFFSET + PAGE;
+	struct trace_file was, f;
+	struct proc_line l;
+	struct stub stub;
+	uint8_t *object;
+
+	object = map_object_with(&stub);
+	ASSERT_NE(NULL, object);
+	offset += stub.marker_off;
+	ASSERT_EQ(0, register_object_with(&stub, object));
+	ASSERT_EQ(0, ask_for_stacks(&self->t, false));
+	run_in_object(_metadata, self, &stub, &was);
+	EXPECT_STREQ("verified", was.n.names);
+	EXPECT_STREQ("file", was.unit);
+	EXPECT_EQ(offset, self->stack.frame[0].offset);
+	for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
+		ASSERT_EQ(0, object_move_text(object, moved[i].first,
+					      moved[i].nr));
+		run_in_object(_metadata, self, &stub, &f);
+		ASSERT_TRUE(proc_line_of(addr_of(object) + OBJECT_TEXT, &l));
+		EXPECT_EQ(l.q.id, f.id);
+		EXPECT_NE(was.id, f.id);
+		EXPECT_STREQ("claimed", f.n.names);
+		EXPECT_STREQ("file", f.unit);
+		EXPECT_EQ(offset, self->stack.frame[0].offset);
+		EXPECT_EQ(was.n.inode, f.n.inode);
+		EXPECT_STREQ(was.n.build_id, f.n.build_id);
+	}
+	unlink(OBJECT);
 }
 
 static int replay(const char *text)

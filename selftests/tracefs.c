@@ -253,16 +253,23 @@ unsigned int trace_count(const struct trace_log *log, const char *prefix)
 	return nr;
 }
 
-static bool parse_names(const char *text, struct trace_names *n)
+/* @unit: of offsets, or NULL where the event does not say it. */
+static bool parse_names(const char *text, struct trace_names *n, char unit[16])
 {
 	const char *build_id, *path;
 	int end = 0;
 
-	if (sscanf(text, "dev=%x:%x inode=%lu names=%15s build_id=%n",
-		   &n->dev_major, &n->dev_minor, &n->inode, n->names,
-		   &end) != 4 || !end)
+	if (sscanf(text, "dev=%x:%x inode=%lu names=%15s %n", &n->dev_major,
+		   &n->dev_minor, &n->inode, n->names, &end) != 4 || !end)
+		return false;
+	text += end;
+	end = 0;
+	if (unit && sscanf(text, "unit=%15s %n", unit, &end) != 1)
 		return false;
 	build_id = text + end;
+	if (strncmp(build_id, "build_id=", 9))
+		return false;
+	build_id += 9;
 	path = strchr(build_id, ' ');
 	if (!path || strncmp(path, " path=", 6) ||
 	    path - build_id >= sizeof(n->build_id) ||
@@ -285,7 +292,7 @@ bool trace_parse_register(const struct trace_entry *e,
 		      &r->pid, r->kind, &r->text_start, &r->text_end,
 		      &r->elf_start, &r->elf_end, &r->table, &r->table_end,
 		      &r->flags, &r->id, &r->file_id, &end) == 11 &&
-	       end && parse_names(e->text + end, &r->n);
+	       end && parse_names(e->text + end, &r->n, NULL);
 }
 
 bool trace_parse_unregister(const struct trace_entry *e,
@@ -317,5 +324,5 @@ bool trace_parse_file(const struct trace_entry *e, struct trace_file *f)
 
 	memset(f, 0, sizeof(*f));
 	return sscanf(e->text, "file_map: id=0x%lx %n", &f->id, &end) == 1 &&
-	       end && parse_names(e->text + end, &f->n);
+	       end && parse_names(e->text + end, &f->n, f->unit);
 }

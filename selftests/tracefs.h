@@ -111,6 +111,7 @@ struct trace_stop {
 
 struct trace_file {
 	uint64_t id;
+	char unit[16];		/* of the offsets of frames */
 	struct trace_names n;
 };
 

@@ -73,13 +73,12 @@ static struct file *find_id(const struct frames *frames, uint64_t id)
 	return found ? *found : NULL;
 }
 
-/* What is compiled has an id, but there an offset is an address. */
+/* NULL where an offset is an address, as in compiled code. */
 static struct file *find_file(const struct frames *frames, uint64_t id)
 {
 	struct file *file = find_id(frames, id);
 
-	return file && (file->record->verified || file->record->claimed) ?
-	       file : NULL;
+	return file && file->record->unit != UNIT_ADDRESS ? file : NULL;
 }
 
 bool frames_knows(const struct frames *frames, uint64_t id)
@@ -143,10 +142,10 @@ static struct symbol name_in_file(struct file *file, uint64_t offset, bool exact
 
 	if (!file->symbols)
 		return symbol;
-	if (file->record->claimed)
-		symbol = symbol_from_start(file->symbols, offset - !exact);
-	else
+	if (file->record->unit == UNIT_FILE)
 		symbol = symbol_at_offset(file->symbols, offset - !exact);
+	else if (file->record->unit == UNIT_OBJECT)
+		symbol = symbol_from_start(file->symbols, offset - !exact);
 	symbol.offset += !exact;
 	return symbol;
 }
@@ -201,7 +200,7 @@ static char *show_place(const struct file *file, struct frame frame)
 {
 	unsigned long long offset = frame.offset;
 
-	if (file)
+	if (file && *file->record->path)
 		return format("%s%s+0x%llx", file->record->path,
 			      file->record->claimed ? " (claimed)" : "", offset);
 	if (frame.id)
@@ -232,7 +231,7 @@ char *frames_fold(struct frames *frames, struct frame frame, pid_t pid, bool exa
 
 	if (symbol.name)
 		text = symbol.name;
-	else if (file)
+	else if (file && *file->record->path)
 		text = format("[%s]", basename(file->record->path));
 	else
 		text = format("[unknown]");

@@ -76,6 +76,7 @@ bool record_layout_read(struct record_layout *layout, struct tep_handle *tep)
 		{ "dev_major", &layout->file.dev_major, 4 },
 		{ "dev_minor", &layout->file.dev_minor, 4 },
 		{ "names", &layout->file.names, 4 },
+		{ "unit", &layout->file.unit, 4 },
 		{ "build_id_len", &layout->file.build_id_len, 4 },
 		{ "build_id", &layout->file.build_id, BUILD_ID_MAX },
 		{ "path", &layout->file.path, 0 },
@@ -157,6 +158,7 @@ bool file_record_parse(struct file_record *to,
 	    !get_u32(&record, layout->file.dev_major, &to->dev_major) ||
 	    !get_u32(&record, layout->file.dev_minor, &to->dev_minor) ||
 	    !get_u32(&record, layout->file.names, &names) ||
+	    !get_u32(&record, layout->file.unit, &to->unit) ||
 	    !get_u32(&record, layout->file.build_id_len, &to->build_id_len) ||
 	    !copy_field(&record, layout->file.build_id, to->build_id,
 			sizeof(to->build_id)) ||

@@ -30,7 +30,7 @@ enum stack_stop {
 const char *stop_name(uint32_t stop);
 
 struct frame {
-	uint64_t offset;	/* in the file @id, or an address */
+	uint64_t offset;	/* in the unit of @id */
 	uint64_t id;		/* of a file or a registration, or 0 */
 };
 
@@ -46,10 +46,19 @@ struct stack_record {
 	struct frame frames[STACK_MAX_FRAMES];
 };
 
+/* What the offsets of frames with an id are. */
+enum frame_unit {
+	UNIT_ADDRESS,
+	UNIT_FILE,		/* offset in the file */
+	UNIT_OBJECT,		/* from where the object starts in memory */
+	UNIT_MAX
+};
+
 struct file_record {
 	uint64_t id, inode;
 	uint32_t dev_major, dev_minor;
 	bool verified, claimed;	/* the names; neither: there are none */
+	uint32_t unit;		/* enum frame_unit, or one of a later kernel */
 	uint32_t build_id_len;
 	uint8_t build_id[BUILD_ID_MAX];
 	char path[2049];	/* escaped */
@@ -74,7 +83,7 @@ struct record_layout {
 	} stack;
 	struct {
 		struct record_field id, inode, dev_major, dev_minor, names;
-		struct record_field build_id_len, build_id, path;
+		struct record_field unit, build_id_len, build_id, path;
 	} file;
 };
 

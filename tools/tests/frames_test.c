@@ -18,7 +18,7 @@
 #include "symbol.h"
 #include "tool.h"
 
-enum { VERIFIED = 1, OTHER_PATH, CLAIMED, COMPILED };
+enum { VERIFIED = 1, MOVED, CLAIMED, COMPILED };
 
 static char dir[] = "/tmp/frames-XXXXXX";
 static char self[2000];
@@ -69,7 +69,10 @@ static void add_file(struct frames *frames, uint64_t id, const char *path,
 		     unsigned int names)
 {
 	struct file_record record = {
-		.id = id, .verified = names == VERIFIED, .claimed = names == CLAIMED,
+		.id = id, .verified = names == VERIFIED,
+		.claimed = names == CLAIMED || names == MOVED,
+		.unit = names == COMPILED ? UNIT_ADDRESS :
+			names == CLAIMED ? UNIT_OBJECT : UNIT_FILE,
 		.build_id_len = build_id_len,
 	};
 
@@ -132,6 +135,21 @@ static void functions_of_a_file(void)
 	frames_free(frames);
 }
 
+/* Text that was moved away from its file has the offsets that it had there. */
+static void functions_of_moved_text(void)
+{
+	struct frames *frames = frames_new();
+	uint64_t at = file_offset(target);
+	char text[3000];
+
+	add_file(frames, 1, self, MOVED);
+	snprintf(text, sizeof(text), "target+0x2 (%s (claimed)+0x%llx)", self,
+		 (unsigned long long)at + 2);
+	CHECK(shows(frames, 1, at + 2, true, text));
+	CHECK(folds(frames, 1, at + 1, false, "target"));
+	frames_free(frames);
+}
+
 /* A claim says where the object begins in memory, not in which file. */
 static void functions_of_a_claimed_file(void)
 {
@@ -144,6 +162,34 @@ static void functions_of_a_claimed_file(void)
 		 (unsigned long long)at + 2);
 	CHECK(shows(frames, 1, at + 2, true, text));
 	CHECK(folds(frames, 1, at + 1, false, "target"));
+	frames_free(frames);
+}
+
+/* Neither an address nor anything else that is known. */
+static void offsets_of_no_file(void)
+{
+	struct file_record record = { .id = 1, .unit = UNIT_OBJECT };
+	struct frames *frames = frames_new();
+
+	frames_add_file(frames, &record);
+	CHECK(shows(frames, 1, 0x1000, true, "0x1000, id 0x1"));
+	CHECK(folds(frames, 1, 0x1000, true, "[unknown]"));
+	frames_free(frames);
+}
+
+/* Of a unit that only a later kernel knows. */
+static void offsets_in_another_unit(void)
+{
+	struct file_record record = {
+		.id = 1, .verified = true, .unit = UNIT_MAX,
+		.build_id_len = build_id_len,
+	};
+	struct frames *frames = frames_new();
+
+	memcpy(record.build_id, build_id, build_id_len);
+	snprintf(record.path, sizeof(record.path), "%s", self);
+	frames_add_file(frames, &record);
+	CHECK(folds(frames, 1, file_offset(target), true, "[frames_test]"));
 	frames_free(frames);
 }
 
@@ -545,7 +591,10 @@ int main(void)
 		return 1;
 	find_self();
 	RUN(functions_of_a_file);
+	RUN(functions_of_moved_text);
 	RUN(functions_of_a_claimed_file);
+	RUN(offsets_of_no_file);
+	RUN(offsets_in_another_unit);
 	RUN(offsets_of_no_code);
 	RUN(files_of_no_use);
 	RUN(no_descriptor_is_left);

@@ -65,7 +65,7 @@ static void write_trace(size_t nr, uint32_t parts)
 		.frames = { { 0x1000, 7 }, { 0x2000, 8 } },
 	};
 	struct raw_file explained = {
-		.id = 7, .inode = 12, .dev_major = 0xfe, .names = 1,
+		.id = 7, .inode = 12, .dev_major = 0xfe, .names = 1, .unit = 1,
 		.build_id_len = 20, .build_id = { 1, 2 }, .path = "/a/b",
 	};
 	FILE *file = open_seed("record", nr);

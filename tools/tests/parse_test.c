@@ -245,7 +245,7 @@ static void layouts_of_the_formats(void)
 	CHECK(record_layout_read(&layout, tep));
 	CHECK(layout.cookie.event.offset == 16);
 	CHECK(layout.stack.frames.offset == 32);
-	CHECK(layout.file.path.offset == 60);
+	CHECK(layout.file.path.offset == 64);
 	tep_free(tep);
 }
 
@@ -277,6 +277,7 @@ static void layouts_of_another_kernel(void)
 	CHECK(!read_changed("user_unwind", "offset:16;	size:4", "offset:16;	size:2"));
 	CHECK(!read_changed("user_unwind_stack", "stop", "end"));
 	CHECK(!read_changed("file_map", "names", "whose"));
+	CHECK(!read_changed("file_map", "unit", "kind"));
 	CHECK(!read_changed("file_map", "offset:16", "offset:4294967288"));
 	CHECK(!read_changed("file_map", "offset:16;	size:8",
 			    "offset:16;	size:4294967288"));
@@ -345,6 +346,7 @@ static void files_of_the_trace(void)
 	size_t start = offsetof(struct raw_file, path);
 	static struct raw_file raw = {
 		.id = 5, .inode = 12, .dev_major = 0xfe, .names = 1,
+		.unit = UNIT_FILE,
 		.build_id_len = 20, .build_id = { 1, 2 }, .path = "/a/b",
 	};
 	static struct file_record record;
@@ -352,6 +354,7 @@ static void files_of_the_trace(void)
 	CHECK(parse_file(&record, &raw, start + 8));
 	CHECK(record.id == 5 && record.inode == 12 && record.dev_major == 0xfe);
 	CHECK(record.verified && !record.claimed && record.build_id_len == 20);
+	CHECK(record.unit == UNIT_FILE);
 	CHECK(record.build_id[1] == 2 && !strcmp(record.path, "/a/b"));
 	CHECK(parse_file(&record, &raw, start + 2));
 	CHECK(!strcmp(record.path, "/a"));
@@ -364,8 +367,10 @@ static void files_of_the_trace(void)
 	CHECK(parse_file(&record, &raw, start + 8));
 	CHECK(!record.verified && record.claimed);
 	raw.names = 7;
+	raw.unit = UINT32_MAX;
 	CHECK(parse_file(&record, &raw, start + 8));
 	CHECK(!record.verified && !record.claimed);
+	CHECK(record.unit == UINT32_MAX);
 	raw.build_id_len = 21;
 	CHECK(!parse_file(&record, &raw, start + 8));
 	raw.build_id_len = 0;

@@ -44,8 +44,9 @@ static struct record_layout wrong_layout(const uint8_t *data, size_t len)
 		&layout.cookie.cookie, &layout.cookie.event,
 		&layout.stack.cookie, &layout.stack.nr, &layout.stack.first,
 		&layout.stack.stop, &layout.stack.count, &layout.stack.frames,
-		&layout.file.id, &layout.file.names, &layout.file.build_id_len,
-		&layout.file.build_id, &layout.file.path,
+		&layout.file.id, &layout.file.names, &layout.file.unit,
+		&layout.file.build_id_len, &layout.file.build_id,
+		&layout.file.path,
 	};
 
 	for (size_t i = 0; i < len && i < ARRAY_SIZE(field); i++)

@@ -73,7 +73,7 @@ struct raw_stack {
 struct raw_file {
 	char common[8];
 	uint64_t id, inode;
-	uint32_t dev_major, dev_minor, names, build_id_len;
+	uint32_t dev_major, dev_minor, names, unit, build_id_len;
 	uint8_t build_id[20];
 	char path[3000];
 };

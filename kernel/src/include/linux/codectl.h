@@ -18,13 +18,28 @@ struct unwind_stacktrace;
 #define CODECTL_PATH_MAX	2048
 
 /**
+ * enum codectl_unit - what the offsets of frames with an id are
+ * @CODECTL_UNIT_ADDRESS: the addresses themselves
+ * @CODECTL_UNIT_FILE: offsets in the file
+ * @CODECTL_UNIT_OBJECT: from the start of the object in memory
+ *
+ * Numbers and names are those of the trace.
+ */
+enum codectl_unit {
+	CODECTL_UNIT_ADDRESS,
+	CODECTL_UNIT_FILE,
+	CODECTL_UNIT_OBJECT,
+};
+
+/**
  * struct codectl_range - where a run of addresses comes from
  * @start: first address
  * @end: end of the addresses
  * @base: what to take from an address for an offset in what @id stands for
  * @id: of a file or a registration, or 0
- * @file: the file, with a reference, or NULL
- * @region: the registration, with a reference, or NULL
+ * @file: the file, with a reference, or NULL; beside @region, the one that it is
+ *	claimed to be from
+ * @region: the registration, with a reference, if the id is that of one
  */
 struct codectl_range {
 	unsigned long		start;
@@ -63,6 +78,7 @@ struct codectl_stack {
  * @ino: inode number, as in /proc/PID/maps; 0 without a file
  * @dev: device of the inode
  * @names: who says so, CODE_NAMES_*
+ * @unit: what offsets with that id are
  * @build_id_len: bytes in @build_id, 0 for none
  * @build_id: the build-id
  * @path: the path, escaped
@@ -72,6 +88,7 @@ struct codectl_names {
 	u64		ino;
 	dev_t		dev;
 	u32		names;
+	enum codectl_unit unit;
 	u32		build_id_len;
 	u8		build_id[BUILD_ID_SIZE_MAX];
 	char		path[CODECTL_PATH_MAX];

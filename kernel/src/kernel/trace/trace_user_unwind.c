@@ -152,6 +152,7 @@ static bool write_names(struct trace_array *tr,
 	entry->dev_major = MAJOR(names->dev);
 	entry->dev_minor = MINOR(names->dev);
 	entry->names = names->names;
+	entry->unit = names->unit;
 	entry->build_id_len = names->build_id_len;
 	memcpy(entry->build_id, names->build_id, sizeof(entry->build_id));
 	memcpy(entry->path, names->path, len);
@@ -408,6 +409,7 @@ static enum print_line_t print_file_map(struct trace_iterator *iter, int flags,
 					struct trace_event *event)
 {
 	static const char * const names[] = { "none", "verified", "claimed" };
+	static const char * const units[] = { "address", "file", "object" };
 	struct trace_seq *s = &iter->seq;
 	struct file_map_entry *field;
 
@@ -415,9 +417,11 @@ static enum print_line_t print_file_map(struct trace_iterator *iter, int flags,
 	trace_seq_printf(s, "file_map: id=0x%llx dev=%02x:%02x inode=%llu",
 			 field->id, field->dev_major, field->dev_minor,
 			 field->inode);
-	trace_seq_printf(s, " names=%s build_id=%*phN path=%s\n",
+	trace_seq_printf(s, " names=%s unit=%s build_id=%*phN path=%s\n",
 			 field->names < ARRAY_SIZE(names) ?
 			 names[field->names] : "unknown",
+			 field->unit < ARRAY_SIZE(units) ?
+			 units[field->unit] : "unknown",
 			 min(field->build_id_len, BUILD_ID_SIZE_MAX),
 			 field->build_id, field->path);
 

@@ -394,6 +394,7 @@ void code_file_names(const struct code_file *cf, struct codectl_names *names)
 	names->dev = cf->dev;
 	names->ino = cf->ino;
 	names->names = CODE_NAMES_VERIFIED;
+	names->unit = CODECTL_UNIT_FILE;
 	names->build_id_len = cf->build_id_len;
 	memcpy(names->build_id, cf->build_id, sizeof(names->build_id));
 	strscpy(names->path, cf->path);

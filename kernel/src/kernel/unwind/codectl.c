@@ -21,6 +21,7 @@
 #include <linux/userfaultfd_k.h>
 
 #include "events.h"
+#include "query.h"
 #include "registry.h"
 #include "table.h"
 
@@ -165,34 +166,9 @@ static bool codectl_text_ok(struct mm_struct *mm,
 	return true;
 }
 
-/* Is there a file behind any page of [start, end)? */
-static bool codectl_has_file(struct mm_struct *mm, unsigned long start,
-			     unsigned long end)
-{
-	VMA_ITERATOR(vmi, mm, start);
-	struct vm_area_struct *vma;
-
-	for_each_vma_range(vmi, vma, end) {
-		if (vma->vm_file)
-			return true;
-	}
-
-	return false;
-}
-
-/*
- * A claim is kept only where nobody can check it: where there is a file, its own path and
- * build-id are reported.
- */
 static int codectl_register(struct mm_struct *mm, struct codectl_region *region)
 {
-	if (region->claim &&
-	    (codectl_has_file(mm, region->text_start, region->text_end) ||
-	     codectl_has_file(mm, region->elf_start, region->elf_end))) {
-		codectl_claim_free(region->claim);
-		region->claim = NULL;
-	}
-
+	codectl_note_file(mm, region);
 	if (!codectl_text_ok(mm, region))
 		return -EINVAL;
 

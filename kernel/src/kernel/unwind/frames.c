@@ -3,9 +3,9 @@
  * What the addresses of a user stack stand for: an offset in something that has
  * an id
  *
- * In a file that is the offset in the file, whether it is registered or not.
- * Compiled code has no offset that its names are known by: there it is the
- * address, with the id of the registration.
+ * In a mapping of a file that is the offset in the file, whether it is registered
+ * or not, with the id of the file.  Elsewhere it is the registration that has
+ * the id, and says what its offsets count from: no id ever has two units.
  */
 #include <linux/codectl.h>
 #include <linux/file.h>
@@ -22,13 +22,24 @@
 #include "query.h"
 #include "registry.h"
 
+/**
+ * codectl_vma_base() - what to take from an address for an offset in its file
+ * @vma: the mapping that it is in, locked
+ *
+ * Return: that, which may be less than 0.
+ */
+u64 codectl_vma_base(const struct vm_area_struct *vma)
+{
+	return vma->vm_start - ((u64)vma->vm_pgoff << PAGE_SHIFT);
+}
+
 /* What is mapped; under the lock of the mapping. */
 static struct file *codectl_vma_get_file(const struct vm_area_struct *vma,
 					 struct codectl_range *range)
 {
 	range->start = vma->vm_start;
 	range->end = vma->vm_end;
-	range->base = vma->vm_start - ((u64)vma->vm_pgoff << PAGE_SHIFT);
+	range->base = codectl_vma_base(vma);
 
 	return vma->vm_file ? get_file(vma->vm_file) : NULL;
 }
@@ -100,29 +111,39 @@ static void codectl_range_use_file(struct codectl_range *range,
 	fput(file);
 }
 
-/*
- * Compiled code, or an object whose text no file can be seen behind: then the
- * file behind the rest of it says what it is, or else the registrant.
- */
+/* Text that was mapped from a file has its offsets there, whatever is there now. */
+static enum codectl_unit codectl_region_unit(const struct codectl_region *region)
+{
+	if (region->tables.is_jit)
+		return CODECTL_UNIT_ADDRESS;
+
+	return region->inode ? CODECTL_UNIT_FILE : CODECTL_UNIT_OBJECT;
+}
+
+static u64 codectl_region_base(const struct codectl_region *region)
+{
+	switch (codectl_region_unit(region)) {
+	case CODECTL_UNIT_FILE:
+		return region->text_start - region->text_offset;
+	case CODECTL_UNIT_OBJECT:
+		return region->elf_start;
+	default:
+		return 0;
+	}
+}
+
+/* Compiled code, or an object, where no file can be seen behind the address. */
 static void codectl_range_use_region(struct codectl_range *range,
 				     struct codectl_region *region)
 {
-	struct file *file = NULL;
-	loff_t offset;
-	bool text;
+	struct file *file = codectl_claimed_file(current->mm, region);
 
-	range->base = 0;
-	if (!region->tables.is_jit) {
-		range->base = region->elf_start;
-		file = codectl_region_file(current->mm, region, &offset, &text);
-	}
 	if (file) {
-		range->base -= offset;
-		codectl_range_use_file(range, file);
-		return;
+		range->file = code_file_get(file, current->mm);
+		fput(file);
 	}
-
 	range->region = region;
+	range->base = codectl_region_base(region);
 	range->id = region->gen;
 }
 
@@ -248,11 +269,23 @@ void codectl_stack_put(struct codectl_stack *stack)
 	kvfree(stack);
 }
 
+/* @cf: what codectl_claimed_file() has found, or NULL. */
 static void codectl_region_names(const struct codectl_region *region,
+				 const struct code_file *cf,
 				 struct codectl_names *names)
 {
 	const struct codectl_claim *claim = region->claim;
 
+	if (cf) {
+		code_file_names(cf, names);
+		names->names = CODE_NAMES_CLAIMED;
+		if (!region->inode) {
+			names->dev = 0;
+			names->ino = 0;
+		}
+	}
+	names->id = 0;
+	names->unit = codectl_region_unit(region);
 	if (region->tables.is_jit)
 		strscpy(names->path, "[jit]");
 	if (!claim)
@@ -276,11 +309,12 @@ static void codectl_region_names(const struct codectl_region *region,
 void codectl_range_names(const struct codectl_range *range,
 			 struct codectl_names *names)
 {
-	*names = (struct codectl_names) { .id = range->id };
-	if (range->file)
-		code_file_names(range->file, names);
+	*names = (struct codectl_names) {};
+	if (range->region)
+		codectl_region_names(range->region, range->file, names);
 	else
-		codectl_region_names(range->region, names);
+		code_file_names(range->file, names);
+	names->id = range->id;
 }
 
 /**
@@ -310,7 +344,8 @@ int codectl_id_print(struct seq_buf *sb, u64 id)
  * codectl_describe() - say what a registration is of
  * @mm: the address space that it is in
  * @region: the registration
- * @names: where path and build-id are stored; the id is that of the file, or 0
+ * @names: where path and build-id are stored; the id is that of the file if it
+ *	is verified, or 0
  *
  * Context: process; may sleep, and wait for the file.
  */
@@ -319,18 +354,21 @@ void codectl_describe(struct mm_struct *mm, const struct codectl_region *region,
 {
 	struct code_file *cf = NULL;
 	struct file *file;
-	loff_t offset;
-	bool text;
+	bool verified;
+	u64 offset;
 
 	*names = (struct codectl_names) {};
-	file = codectl_region_file(mm, region, &offset, &text);
+	file = codectl_text_file(mm, region, &offset);
+	verified = file;
+	if (!file)
+		file = codectl_claimed_file(mm, region);
 	if (file) {
 		cf = code_file_get(file, mm);
 		fput(file);
 	}
-	if (cf)
+	if (cf && verified)
 		code_file_names(cf, names);
 	else
-		codectl_region_names(region, names);
+		codectl_region_names(region, cf, names);
 	code_file_put(cf);
 }

@@ -2,14 +2,16 @@
 /*
  * What is known of a registration, for whoever asks
  *
- * Who names the code is found out when it is asked for: the file that is mapped
- * there then, or else the registrant. The mapping is locked to take a reference
- * to its file, and unlocked before anything is read from that.
+ * The names are those of the file that is behind the text when they are asked for.
+ * Where that is not one file throughout, they are what somebody says: the
+ * registrant, or what lies at the start of the object.  The mapping is locked to
+ * take a reference to its file, and unlocked before anything is read from that.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/kdev_t.h>
 #include <linux/mm.h>
+#include <linux/mmap_lock.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 
@@ -18,46 +20,125 @@
 #include "query.h"
 #include "registry.h"
 
-static struct file *codectl_file_at(struct mm_struct *mm, unsigned long addr,
-				    loff_t *offset)
+/* Under the lock of the mappings: the file, or NULL; and where it would begin. */
+static struct file *codectl_text_mapped(struct mm_struct *mm,
+					const struct codectl_region *region,
+					u64 *base)
 {
-	struct codectl_range range;
-	struct file *file;
+	unsigned long start = region->text_start;
+	struct file *file = NULL;
+	struct vm_area_struct *vma;
 
-	file = codectl_vma_file(mm, addr, &range);
-	*offset = addr - range.base;
+	for (; start < region->text_end; start = vma->vm_end) {
+		vma = vma_lookup(mm, start);
+		if (!vma || !vma->vm_file)
+			return NULL;
+
+		if (!file) {
+			file = vma->vm_file;
+			*base = codectl_vma_base(vma);
+		} else if (file_inode(vma->vm_file) != file_inode(file) ||
+			   codectl_vma_base(vma) != *base) {
+			return NULL;
+		}
+	}
 
 	return file;
 }
 
 /**
- * codectl_region_file() - the file that the code of a registration is from
+ * codectl_note_file() - remember which file a text is mapped from
  * @mm: the address space
- * @region: the registration
- * @offset: where the offset in the file is stored, of what is mapped at the
- *	start of the text, or at the start of the object
- * @text: where it is stored whether the file is that behind the text
+ * @region: a registration, which is in no registry yet
  *
- * The first page decides, of the text and, if no file is behind that, of the
- * object: a registration may be of any size, and be asked for at every frame.
+ * What is mapped over the text later has no offset in that file, but still is
+ * what was there.  Where there is a file no claim is kept.
  *
- * Context: process; may sleep; holds a reference to the users of @mm.
- * Return: the file, for fput(), or NULL.
+ * Context: holds the mmap lock of @mm for writing.
  */
-struct file *codectl_region_file(struct mm_struct *mm,
-				 const struct codectl_region *region,
-				 loff_t *offset, bool *text)
+void codectl_note_file(struct mm_struct *mm, struct codectl_region *region)
 {
 	struct file *file;
+	u64 base;
 
-	*text = true;
-	file = codectl_file_at(mm, region->text_start, offset);
-	if (file || region->tables.is_jit)
+	/* What is compiled is no part of the file that its memory is from. */
+	if (region->tables.is_jit)
+		return;
+	file = codectl_text_mapped(mm, region, &base);
+	if (!file)
+		return;
+
+	region->inode = file_inode(file);
+	region->text_offset = region->text_start - base;
+	codectl_claim_free(region->claim);
+	region->claim = NULL;
+}
+
+/**
+ * codectl_text_file() - get the file that a text is mapped from
+ * @mm: the address space
+ * @region: the registration
+ * @offset: where the offset in the file is stored at which the text begins
+ *
+ * Context: process; may sleep; holds a reference to the users of @mm.
+ * Return: the file, for fput(), or NULL if not all of the text is mapped from
+ * one file, in one piece.
+ */
+struct file *codectl_text_file(struct mm_struct *mm,
+			       const struct codectl_region *region,
+			       u64 *offset)
+{
+	struct codectl_range range;
+	struct file *file;
+	u64 base = 0;
+
+	/* Mostly it is one mapping, which no other has to wait for. */
+	file = codectl_vma_file(mm, region->text_start, &range);
+	if (!file || range.end >= region->text_end) {
+		*offset = region->text_start - range.base;
 		return file;
+	}
+	fput(file);
 
-	*text = false;
+	if (mmap_read_lock_killable(mm))
+		return NULL;
+	file = codectl_text_mapped(mm, region, &base);
+	if (file)
+		get_file(file);
+	mmap_read_unlock(mm);
+	*offset = region->text_start - base;
 
-	return codectl_file_at(mm, region->elf_start, offset);
+	return file;
+}
+
+/**
+ * codectl_claimed_file() - get the file that a text is said to be from
+ * @mm: the address space
+ * @region: the registration, of which the text is not mapped from a file
+ *
+ * That at the start of the object, if the registrant has given no name.  Nothing
+ * proves that the text is from there.
+ *
+ * Context: as codectl_text_file().
+ * Return: the file, for fput(), or NULL.
+ */
+struct file *codectl_claimed_file(struct mm_struct *mm,
+				  const struct codectl_region *region)
+{
+	struct codectl_range range;
+	struct file *file;
+
+	if (region->tables.is_jit || region->claim)
+		return NULL;
+
+	file = codectl_vma_file(mm, region->elf_start, &range);
+	/* Once it was mapped from a file, it is not from another one. */
+	if (file && region->inode && file_inode(file) != region->inode) {
+		fput(file);
+		return NULL;
+	}
+
+	return file;
 }
 
 /**
@@ -102,8 +183,11 @@ void codectl_fill_query(const struct codectl_region *region,
 	query->debug_link_crc = 0;
 }
 
-static int codectl_fill_verified(struct mm_struct *mm, struct code_query *query,
-				 struct codectl_origin *origin)
+/* Of a file that is only claimed, nothing is said that the kernel has not seen. */
+static int codectl_fill_file(struct mm_struct *mm,
+			     const struct codectl_region *region,
+			     struct code_query *query,
+			     struct codectl_origin *origin)
 {
 	const struct inode *inode = file_user_inode(origin->file);
 
@@ -113,13 +197,30 @@ static int codectl_fill_verified(struct mm_struct *mm, struct code_query *query,
 
 	origin->build_id = origin->code_file->build_id;
 	origin->build_id_len = origin->code_file->build_id_len;
-	query->file_id = origin->code_file->id;
+	if (query->names == CODE_NAMES_VERIFIED)
+		query->file_id = origin->code_file->id;
+	else if (region->inode)
+		query->file_offset = region->text_offset;
+	else
+		return 0;
+
 	query->dev_major = MAJOR(inode->i_sb->s_dev);
 	query->dev_minor = MINOR(inode->i_sb->s_dev);
 	query->inode = inode->i_ino;
-	query->names = CODE_NAMES_VERIFIED;
 
 	return 0;
+}
+
+static void codectl_fill_claim(const struct codectl_claim *claim,
+			       struct code_query *query,
+			       struct codectl_origin *origin)
+{
+	origin->path = claim->pathname;
+	origin->debug_link = claim->debug_link;
+	origin->build_id = claim->build_id;
+	origin->build_id_len = claim->build_id_len;
+	query->debug_link_crc = claim->debug_link_crc;
+	query->names = CODE_NAMES_CLAIMED;
 }
 
 /**
@@ -136,35 +237,31 @@ int codectl_get_origin(struct mm_struct *mm,
 		       const struct codectl_region *region,
 		       struct code_query *query, struct codectl_origin *origin)
 {
-	const struct codectl_claim *claim = region->claim;
-	loff_t offset = 0;
-	bool text;
-	int ret;
+	int ret = 0;
 
 	*origin = (struct codectl_origin) {};
 	if (!mmget_not_zero(mm))
 		return -ESRCH;
-	origin->file = codectl_region_file(mm, region, &offset, &text);
+	origin->file = codectl_text_file(mm, region, &query->file_offset);
+	if (origin->file) {
+		query->names = CODE_NAMES_VERIFIED;
+	} else {
+		query->file_offset = 0;
+		origin->file = codectl_claimed_file(mm, region);
+		if (origin->file)
+			query->names = CODE_NAMES_CLAIMED;
+	}
 	mmput(mm);
 
 	if (origin->file) {
-		query->file_offset = offset;
-		ret = codectl_fill_verified(mm, query, origin);
+		ret = codectl_fill_file(mm, region, query, origin);
 		if (ret)
 			codectl_put_origin(origin);
-		return ret;
+	} else if (region->claim) {
+		codectl_fill_claim(region->claim, query, origin);
 	}
 
-	if (claim) {
-		origin->path = claim->pathname;
-		origin->debug_link = claim->debug_link;
-		origin->build_id = claim->build_id;
-		origin->build_id_len = claim->build_id_len;
-		query->debug_link_crc = claim->debug_link_crc;
-		query->names = CODE_NAMES_CLAIMED;
-	}
-
-	return 0;
+	return ret;
 }
 
 /**

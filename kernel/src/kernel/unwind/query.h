@@ -4,8 +4,11 @@
 
 #include <linux/codectl_query.h>
 
-struct file *codectl_region_file(struct mm_struct *mm,
-				 const struct codectl_region *region,
-				 loff_t *offset, bool *text);
+void codectl_note_file(struct mm_struct *mm, struct codectl_region *region);
+struct file *codectl_text_file(struct mm_struct *mm,
+			       const struct codectl_region *region,
+			       u64 *offset);
+struct file *codectl_claimed_file(struct mm_struct *mm,
+				  const struct codectl_region *region);
 
 #endif /* _UNWIND_QUERY_H */

@@ -58,6 +58,9 @@ struct codectl_tables {
  * @text_end: end of the text
  * @elf_start: first byte of the object
  * @elf_end: end of the object
+ * @inode: of the file that all of the text was mapped from when it was
+ *	registered, or NULL; to compare only
+ * @text_offset: where in that file the text begins
  * @tables: its tables
  * @claim: what was claimed about it, or NULL
  * @rcu: defers freeing until no lookup reads it
@@ -72,6 +75,8 @@ struct codectl_region {
 	unsigned long		text_end;
 	unsigned long		elf_start;
 	unsigned long		elf_end;
+	const struct inode	*inode;
+	u64			text_offset;
 	struct codectl_tables	tables;
 	struct codectl_claim	*claim;
 	struct rcu_head		rcu;

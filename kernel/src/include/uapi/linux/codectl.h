@@ -73,9 +73,9 @@ enum code_opt {
  *	does not decode.
  * @sframe_end: end of the SFrame section.  @sframe_start and @sframe_end both
  *	0: the registration gives the text a name, and no unwind table.
- * @pathname: address of a NUL-terminated path, or 0.  Kept only where the
- *	kernel sees no file behind the object, and reported as a claim.
- *	ENAMETOOLONG without a NUL in PATH_MAX bytes.
+ * @pathname: address of a NUL-terminated path, or 0.  Kept unless all of the
+ *	text is mapped from one file, and reported as a claim.  ENAMETOOLONG
+ *	without a NUL in PATH_MAX bytes.
  * @build_id: address of the build-id, or 0; kept and reported as @pathname is
  * @debug_link_pathname: address of a NUL-terminated .gnu_debuglink name, or 0
  * @build_id_len: bytes at @build_id, at most 20 (ENAMETOOLONG)
@@ -344,10 +344,11 @@ struct code_batch {
  * struct code_query::names: who says what the path and the build-id are
  *
  * CODE_NAMES_NONE	nobody
- * CODE_NAMES_VERIFIED	the kernel, which read them from the file behind the
- *			text, or behind elf_start..elf_end
- * CODE_NAMES_CLAIMED	the registrant, where there is no file; nobody has
- *			checked it
+ * CODE_NAMES_VERIFIED	the kernel, which read them from the file that all of
+ *			the text is mapped from, in one piece
+ * CODE_NAMES_CLAIMED	where it is not: the registrant or, if that gave none,
+ *			the file mapped at elf_start.  Nobody has checked that
+ *			the code is of that file.
  */
 #define CODE_NAMES_NONE		0
 #define CODE_NAMES_VERIFIED	1
@@ -376,12 +377,14 @@ struct code_batch {
  * @__reserved: in: must be 0
  * @id: out: of the registration, unlike that of any other registration or file
  *	since the system was started; a copy made by fork() has the same
- * @file_id: out: of the file, as in user stacks in the trace; 0 without a file
- * @inode: out: inode number, as in /proc/PID/maps
+ * @file_id: out: of the file, as in user stacks in the trace; 0 unless @names is
+ *	%CODE_NAMES_VERIFIED
+ * @inode: out: inode number, as in /proc/PID/maps.  Where @names is
+ *	%CODE_NAMES_CLAIMED, that of the file that the text was mapped from when
+ *	it was registered, if it is still mapped at @elf_start; 0 otherwise
  * @dev_major: out: major number of the device, as in /proc/PID/maps
  * @dev_minor: out: minor number of the device
- * @file_offset: out: offset in the file of what is mapped at @text_start, or of
- *	what is mapped at @elf_start where it is that which has a file
+ * @file_offset: out: offset of the text in the file that has @inode
  * @names: out: CODE_NAMES_*
  * @debug_link_crc: out: as registered, where @names has %CODE_NAMES_CLAIMED
  * @path_size: in: bytes at @path_addr; out: bytes used, with the NUL, 0 for
