@@ -530,8 +530,58 @@ TEST_F(query, other_ioctls)
 	EXPECT_EQ(ENOTTY, errno);
 	EXPECT_EQ(-1, ioctl(self->fd, CODE_QUERY + 1, &self->q));
 	EXPECT_EQ(ENOTTY, errno);
-	EXPECT_EQ(-1, ioctl(self->fd, _IOWR('f', 18, long), &self->q));
+	EXPECT_EQ(-1, ioctl(self->fd, _IOWR('g', 18, struct code_query), &self->q));
 	EXPECT_EQ(ENOTTY, errno);
+}
+
+/* A query of a later header, the number of which has another size in it. */
+struct later_query {
+	struct code_query q;
+	__u64 more[9];
+};
+
+static int later_query(FIXTURE_DATA(query) * self, struct later_query *q)
+{
+	q->q = self->q;
+	q->q.size = sizeof(*q);
+
+	return ioctl(self->fd, _IOWR('f', 18, struct later_query), q) ?
+	       -errno : 0;
+}
+
+TEST_F(query, of_a_later_header)
+{
+	struct later_query q = {};
+
+	EXPECT_EQ(0, later_query(self, &q));
+	EXPECT_EQ(self->end, q.q.text_end);
+	EXPECT_EQ(sizeof(q), q.q.size);
+	for (size_t i = 0; i < ARRAY_SIZE(q.more); i++) {
+		EXPECT_EQ(0, q.more[i]);
+		q.more[i] = 1UL << 63;
+		EXPECT_EQ(-E2BIG, later_query(self, &q));
+		q.more[i] = 0;
+	}
+}
+
+/* What the number says goes for nothing: the field has the size. */
+TEST_F(query, of_any_size_in_its_number)
+{
+	const unsigned int numbers[] = {
+		_IO('f', 18), _IOR('f', 18, __u8), _IOW('f', 18, __u64[3]),
+		_IOWR('f', 18, __u8[CODE_QUERY_SIZE_VER0 - 1]),
+		_IOWR('f', 18, __u8[_IOC_SIZEMASK]),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		self->q.text_end = 0;
+		EXPECT_EQ(0, ioctl(self->fd, numbers[i], &self->q));
+		EXPECT_EQ(self->end, self->q.text_end);
+		self->q.size = CODE_QUERY_SIZE_VER0 - 1;
+		EXPECT_EQ(-1, ioctl(self->fd, numbers[i], &self->q));
+		EXPECT_EQ(EINVAL, errno);
+		self->q.size = sizeof(self->q);
+	}
 }
 
 TEST_F(query, by_a_thread)

@@ -360,7 +360,9 @@ static long codectl_ioctl(struct file *file, unsigned int cmd,
 	struct seq_file *m = file->private_data;
 	struct codectl_private *priv = m->private;
 
-	if (cmd != CODE_QUERY)
+	/* The number has the size of a structure that may be a later one. */
+	if (_IOC_TYPE(cmd) != _IOC_TYPE(CODE_QUERY) ||
+	    _IOC_NR(cmd) != _IOC_NR(CODE_QUERY))
 		return -ENOIOCTLCMD;
 
 	return codectl_query(priv->mm, (void __user *)arg);

@@ -403,7 +403,8 @@ struct code_batch {
  * EFAULT; ENOENT where there is no such registration; ENAMETOOLONG where a
  * buffer is too small, as PROCMAP_QUERY; ESRCH when the process is gone, or has
  * executed another program since the file was opened; ENOTTY on a kernel without
- * it.
+ * it.  The size that the number of the ioctl has in it goes for nothing, so that
+ * a longer structure is known to kernels that are older than it.
  */
 struct code_query {
 	__aligned_u64	size;
