@@ -302,6 +302,28 @@ TEST_F(elf, build_id_length)
 	EXPECT_EQ(-ENAMETOOLONG, register_elf(&self->info));
 }
 
+TEST_F(elf, build_id_length_without_build_id)
+{
+	const uint32_t lens[] = { 1, 20, 21, ~0U };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lens); i++) {
+		self->info.build_id_len = lens[i];
+		EXPECT_EQ(-EINVAL, register_elf(&self->info));
+	}
+	self->info.pathname = addr_of("/a/claim");
+	EXPECT_EQ(-EINVAL, register_elf(&self->info));
+}
+
+TEST_F(elf, checksum_without_debug_link)
+{
+	self->info.debug_link_crc = 1;
+	EXPECT_EQ(-EINVAL, register_elf(&self->info));
+	self->info.pathname = addr_of("/a/claim");
+	EXPECT_EQ(-EINVAL, register_elf(&self->info));
+	self->info.debug_link_pathname = addr_of("a.debug");
+	EXPECT_EQ(0, register_elf(&self->info));
+}
+
 TEST_F(elf, build_id_that_cannot_be_read)
 {
 	const uint64_t bad[] = { 8, addr_of(self->mem) + 6 * PAGE - 19,

@@ -105,13 +105,14 @@ static void make_elf(struct fuzz *f, struct code_elf_info *elf)
 		elf->sframe_addr = fuzz_random(f, USER_END - PAGE);
 	if (one_in(f, 2))
 		elf->pathname = addr_of(name);
-	if (one_in(f, 4))
+	if (one_in(f, 4)) {
 		elf->debug_link_pathname = addr_of(name + fuzz_random(f, 8));
+		elf->debug_link_crc = random_bits(f);
+	}
 	if (one_in(f, 4)) {
 		elf->build_id = addr_of(name);
 		elf->build_id_len = fuzz_random(f, 20);
 	}
-	elf->debug_link_crc = random_bits(f);
 }
 
 static void make_jit(struct fuzz *f, struct code_jit_info *jit, size_t size)
@@ -342,6 +343,7 @@ static void wrong_length(struct fuzz *f, struct call *c)
 		elf->debug_link_pathname = addr_of(longest + 1);
 		break;
 	default:
+		elf->build_id = addr_of(longest);
 		elf->build_id_len = 21 + random_bits(f) % (UINT32_MAX - 20);
 	}
 	c->wrong |= BIT(ENAMETOOLONG);

@@ -115,6 +115,9 @@ static struct codectl_claim *codectl_copy_claim(const struct code_elf_info *info
 	struct codectl_claim *claim __free(codectl_claim) = NULL;
 	char *str;
 
+	if ((info->build_id_len && !info->build_id) ||
+	    (info->debug_link_crc && !info->debug_link_pathname))
+		return ERR_PTR(-EINVAL);
 	if (info->build_id_len > sizeof(claim->build_id))
 		return ERR_PTR(-ENAMETOOLONG);
 	if (!info->pathname && !info->build_id && !info->debug_link_pathname)

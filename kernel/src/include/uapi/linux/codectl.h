@@ -78,8 +78,10 @@ enum code_opt {
  *	without a NUL in PATH_MAX bytes.
  * @build_id: address of the build-id, or 0; kept and reported as @pathname is
  * @debug_link_pathname: address of a NUL-terminated .gnu_debuglink name, or 0
- * @build_id_len: bytes at @build_id, at most 20 (ENAMETOOLONG)
- * @debug_link_crc: CRC-32 of the .gnu_debuglink section
+ * @build_id_len: bytes at @build_id, at most 20 (ENAMETOOLONG); 0 without one
+ *	(EINVAL)
+ * @debug_link_crc: CRC-32 of the .gnu_debuglink section; 0 without
+ *	@debug_link_pathname (EINVAL)
  * @unwind_format: one of &enum code_unwind_format (EOPNOTSUPP)
  * @__reserved: must be 0
  * @sframe_addr: for a section that does not lie where it was linked to lie, as one
