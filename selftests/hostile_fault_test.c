@@ -534,6 +534,7 @@ TEST_F(lies, invented_signal_frame)
 	struct fde_spec fde = stub_fde(&self->fault.stub);
 
 	fde.info |= FDE_SIGNAL;
+	fde.nr_fres = 0;
 	stub_table_of(&self->fault.stub, &fde);
 	ASSERT_EQ(0, stub_register(&self->fault.stub));
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {

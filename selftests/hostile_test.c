@@ -53,7 +53,9 @@ HOSTILE(unused_type_bits, SHORT, attr->info2 = 0xe0);
 HOSTILE(wide_starts, LIES, attr->info = FDE_ADDR4);
 HOSTILE(rep_size_0, SHORT, attr->info |= FDE_PCMASK; attr->rep_size = 0);
 HOSTILE(rep_size_1, LIES, attr->info |= FDE_PCMASK; attr->rep_size = 1);
-HOSTILE(signal_frame_without_one, SHORT, attr->info |= FDE_SIGNAL);
+HOSTILE(signal_frame_without_one, SHORT,
+	attr->info |= FDE_SIGNAL; attr->num_fres = 0);
+HOSTILE(signal_flag, WHOLE, attr->info |= FDE_SIGNAL);
 HOSTILE(flexible_by_mistake, LIES, attr->info2 = FDE_FLEX);
 
 /* Each row of the right table is a start, the info, then its words. */

@@ -466,6 +466,74 @@ TEST_F(table, signal_flag)
 	EXPECT_TRUE(same_tail(&self->stack, &truth, callers));
 }
 
+/*
+ * As DWARF's 'S', beside rows: those are to be used, each at the very address
+ * that the frame is at.
+ */
+TEST_F(table, signal_flag_beside_rows)
+{
+	struct fre_spec rows[] = {
+		{ 0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
+		{ 0, FRE_INFO(FRE_SP, 2, FRE_WORD1), { STUB_FRAME, STUB_FP_OFF } },
+	};
+	struct fde_spec fde = stub_fde(&self->stub);
+
+	fde.info |= FDE_SIGNAL;
+	stub_table_of(&self->stub, &fde);
+	register_and_walk(_metadata, self, COMPLETE, COMPLETE);
+
+	fde.fre = rows;
+	fde.nr_fres = ARRAY_SIZE(rows);
+	rows[1].start = self->stub.call_off;
+	stub_table_of(&self->stub, &fde);
+	register_and_walk(_metadata, self, COMPLETE, COMPLETE);
+	rows[1].start++;
+	stub_table_of(&self->stub, &fde);
+	register_and_walk(_metadata, self, COMPLETE, 2);
+}
+
+/*
+ * Its caller was interrupted: at the first instruction of a function here, which
+ * nobody can have returned to.  The stack that was used there may be further down.
+ */
+TEST_F(table, signal_flag_makes_the_caller_exact)
+{
+	const struct fre_spec flexible[] = {
+		{ 0, FRE_INFO(FRE_SP, 6, FRE_WORD1),
+		  { FLEX_CTL(DWARF_RBP, 0, 1), -8, FLEX_CTL(DWARF_RSP, 1, 1), 0,
+		    FLEX_CTL(DWARF_RBP, 1, 1), 0 } },
+	};
+	static uint64_t frame[2] = { 0x700000000000, 0 };
+	struct fde_spec fdes[2];
+
+	fdes[0] = stub_fde(&self->stub);
+	fdes[0].info2 = FDE_FLEX;
+	fdes[0].fre = flexible;
+	fdes[0].nr_fres = ARRAY_SIZE(flexible);
+	fdes[1] = stub_fde(&self->stub);
+	fdes[1].func += 1024;
+	stub_plant = fdes[1].func;
+	stub_fp = addr_of(&frame[1]);
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			fdes[0].info |= FDE_SIGNAL;
+		self->stub.table_size = sframe_build(self->stub.table,
+						     self->stub.table_room,
+						     fdes, 2, 0);
+		ASSERT_EQ(0, stub_register(&self->stub));
+		truth_reset();
+		sampler_drain(&self->sampler);
+		stub_run(&self->stub, NULL);
+		ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+		ASSERT_EQ(0, stub_unregister(&self->stub));
+		ASSERT_EQ(i ? 3 : 1, self->stack.nr);
+	}
+	EXPECT_EQ(stub_plant, self->stack.ip[1]);
+	EXPECT_EQ(frame[0], self->stack.ip[2]);
+	stub_plant = 0;
+	stub_fp = 0;
+}
+
 /* mov $__NR_rt_sigreturn, %rax; syscall */
 static const uint8_t restorer[] = {
 	0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05,

@@ -281,7 +281,7 @@ int cfi_find(struct cfi *cfi, u64 addr, struct cfi_row *row)
 	row->end = end;
 	read_row(frame, addr, row);
 	if (is_signal)
-		row->rule.flags = UNWIND_RULE_SIGNAL;
+		row->rule.flags |= UNWIND_RULE_SIGNAL | UNWIND_RULE_EXACT;
 	free(frame);
 
 	return 0;

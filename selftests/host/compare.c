@@ -9,12 +9,18 @@ bool same_loc(const struct unwind_loc *a, const struct unwind_loc *b)
 	       (a->base == b->base && a->off == b->off));
 }
 
+/* Where there are any, both with the same flags. */
+bool same_locs(const struct unwind_rule *a, const struct unwind_rule *b)
+{
+	return !has_locs(a->flags) ||
+	       (same_loc(&a->cfa, &b->cfa) && same_loc(&a->ra, &b->ra) &&
+		same_loc(&a->fp, &b->fp));
+}
+
 bool same_rule(const struct unwind_rule *a, const struct unwind_rule *b)
 {
 	return a->start == b->start && a->size == b->size &&
-	       a->flags == b->flags &&
-	       (a->flags || (same_loc(&a->cfa, &b->cfa) &&
-			     same_loc(&a->ra, &b->ra) && same_loc(&a->fp, &b->fp)));
+	       a->flags == b->flags && same_locs(a, b);
 }
 
 void show_rule(const char *who, int ret, const struct unwind_rule *rule)

@@ -30,7 +30,15 @@ static inline bool take_common(struct unwind_rule *rule)
 	return !rule->flags && cfa && ra && fp;
 }
 
+/* Whether a rule says where anything is. */
+static inline bool has_locs(u32 flags)
+{
+	return !(flags & UNWIND_RULE_OUTERMOST) &&
+	       !unwind_rule_is_sigframe(flags);
+}
+
 bool same_loc(const struct unwind_loc *a, const struct unwind_loc *b);
+bool same_locs(const struct unwind_rule *a, const struct unwind_rule *b);
 bool same_rule(const struct unwind_rule *a, const struct unwind_rule *b);
 void show_rule(const char *who, int ret, const struct unwind_rule *rule);
 

@@ -17,14 +17,35 @@
 	.size	\name, . - \name
 .endm
 
-	/* Marks */
+	/* Marks.  Signal frames: rows that are to be used, one of them flexible, */
 	func	signal
 	.cfi_signal_frame
-	.cfi_def_cfa %rsp, 16
 	nop
-	.cfi_def_cfa_offset 32
+	.cfi_def_cfa_offset 48
 	nop
 	endfunc	signal
+
+	func	signal_flexible
+	.cfi_signal_frame
+	nop
+	.cfi_def_cfa %r10, 16
+	nop
+	endfunc	signal_flexible
+
+	/* the outermost frame, */
+	func	signal_outermost
+	.cfi_signal_frame
+	.cfi_undefined %rip
+	nop
+	endfunc	signal_outermost
+
+	/* and one for which SFrame has no words: no row at all */
+	func	signal_beyond
+	.cfi_signal_frame
+	nop
+	.cfi_escape 0xf, 0x5, 0x77, 0, 0x6, 0x23, 0x8
+	nop
+	endfunc	signal_beyond
 
 	func	outermost
 	.cfi_undefined %rip

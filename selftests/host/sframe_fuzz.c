@@ -57,11 +57,12 @@ static void try_ip(const struct sframe_section *sec, unsigned long ip)
 
 	require(ip - rule.start < rule.size);
 	require(take_common(&rule));
-	if (rule.flags) {
-		require(rule.flags == UNWIND_RULE_OUTERMOST ||
-			rule.flags == UNWIND_RULE_SIGNAL);
+	require(!(rule.flags & ~(UNWIND_RULE_OUTERMOST | UNWIND_RULE_SIGNAL |
+				 UNWIND_RULE_EXACT)));
+	require(!(rule.flags & UNWIND_RULE_EXACT) ||
+		rule.flags & UNWIND_RULE_SIGNAL);
+	if (!has_locs(rule.flags))
 		return;
-	}
 	check_loc(&rule.cfa, false, false);
 	check_loc(&rule.ra, false, true);
 	check_loc(&rule.fp, true, true);

@@ -201,14 +201,15 @@ int lib_find(struct lib_section *lib, s64 pc, struct unwind_rule *rule)
 	fd = get_funcdesc(lib, i);
 	rule->start = lib_fde(lib, i).start;
 	rule->size = fd.size;
-	if (SFRAME_V3_FDE_SIGNAL_P(fd.info)) {
-		rule->flags = UNWIND_RULE_SIGNAL;
+	if (SFRAME_V3_FDE_SIGNAL_P(fd.info))
+		rule->flags = fd.nr_fres ? UNWIND_RULE_SIGNAL | UNWIND_RULE_EXACT :
+					   UNWIND_RULE_SIGNAL;
+	if (unwind_rule_is_sigframe(rule->flags))
 		return 0;
-	}
 	if (sframe_find_fre(lib->ctx, pc, &row))
 		return -EINVAL;
 	if (sframe_fre_get_ra_undefined_p(lib->ctx, &row, &err)) {
-		rule->flags = UNWIND_RULE_OUTERMOST;
+		rule->flags |= UNWIND_RULE_OUTERMOST;
 		return err ? -EINVAL : 0;
 	}
 

@@ -32,6 +32,7 @@ static struct {
 	u64 rules;
 	u64 outermost;
 	u64 signal;
+	u64 sigframe;
 	u64 flexible;
 	u64 unexplained;
 	struct {
@@ -107,18 +108,27 @@ bool third_next(struct third *third, s64 *pc)
 	return true;
 }
 
-/* A signal frame has no rules in SFrame. */
+/* A signal frame of which SFrame cannot say all has no rows there. */
+static bool same_flags(const struct point *point)
+{
+	u32 ours = point->rule->flags, row = point->row.rule.flags;
+
+	return ours == row ||
+	       (unwind_rule_is_sigframe(ours) && row & UNWIND_RULE_SIGNAL &&
+		point->fde->beyond);
+}
+
 static bool agree(const struct point *point)
 {
 	const struct unwind_rule *ours = point->rule, *row = &point->row.rule;
 
 	if (point->ours || point->theirs)
 		return point->ours == point->theirs;
-	if (ours->flags || row->flags)
-		return ours->flags == row->flags;
+	if (!same_flags(point))
+		return false;
 
-	return !point->row.beyond && same_loc(&ours->cfa, &row->cfa) &&
-	       same_loc(&ours->ra, &row->ra) && same_loc(&ours->fp, &row->fp);
+	return !has_locs(ours->flags) ||
+	       (!point->row.beyond && same_locs(ours, row));
 }
 
 static void count_agreed(const struct point *point)
@@ -130,8 +140,9 @@ static void count_agreed(const struct point *point)
 		return;
 	}
 	total.rules++;
-	total.outermost += rule->flags == UNWIND_RULE_OUTERMOST;
-	total.signal += rule->flags == UNWIND_RULE_SIGNAL;
+	total.outermost += !!(rule->flags & UNWIND_RULE_OUTERMOST);
+	total.signal += !!(rule->flags & UNWIND_RULE_SIGNAL);
+	total.sigframe += unwind_rule_is_sigframe(rule->flags);
 	total.flexible += !rule->flags &&
 		(rule->cfa.kind == UNWIND_LOC_MEM ||
 		 (rule->cfa.base != AMD64_SP && rule->cfa.base != AMD64_FP) ||
@@ -203,7 +214,8 @@ void third_print_totals(void)
 	print_total(total.neither, "of which SFrame and DWARF know nothing");
 	print_total(total.rules, "of which they say the same, of them");
 	print_total(total.outermost, "outermost");
-	print_total(total.signal, "in signal frames");
+	print_total(total.signal, "in signal frames, of these");
+	print_total(total.sigframe, "without a row");
 	print_total(total.flexible, "that need a flexible FDE");
 	for (i = 0; causes[i].test; i++) {
 		printf("# %9llu in %llu functions, by %s: %s\n",

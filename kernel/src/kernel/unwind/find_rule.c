@@ -153,9 +153,9 @@ static __always_inline int codectl_find_rule(struct codectl_lookup *last,
 }
 
 /*
- * A signal handler returns to the start of the code that calls sigreturn(), which
- * nobody called: the table entry before that does not cover it, and is not the one
- * to go by.  Returns 1 if @found is such a frame's now.
+ * A signal handler returns to code that calls sigreturn(), which nobody called: the
+ * row before its address, be it of another function, is not the one to go by.
+ * Returns 1 if @found is such a frame's now.
  */
 static noinline int codectl_find_sigreturn(const struct unwind_user_state *state,
 					   struct codectl_lookup *last, u64 gen,
@@ -190,7 +190,8 @@ codectl_find_frame(const struct unwind_user_state *state,
 	ret_exact = ret;
 	/* Behind the text no table says anything. */
 	if (!state->exact && (ret || state->ip - rule->start >= rule->size ||
-			      state->ip == last->text_end)) {
+			      state->ip == last->text_end ||
+			      (rule->flags & UNWIND_RULE_SIGNAL))) {
 		ret_exact = codectl_find_sigreturn(state, last, gen, found);
 		/* @last may be another registration than that of the rule. */
 		found->uniform = false;

@@ -25,7 +25,7 @@ struct unwind_loc {
 };
 
 #define UNWIND_RULE_OUTERMOST	0x1	/* there is no caller */
-#define UNWIND_RULE_SIGNAL	0x2	/* this is a signal frame */
+#define UNWIND_RULE_SIGNAL	0x2	/* nobody called: a signal handler returns here */
 #define UNWIND_RULE_EXACT	0x4	/* @ra is that of an instruction */
 #define UNWIND_RULE_COMMON	0x8	/* of the kind that nearly all are */
 #define UNWIND_RULE_ROW		0x10	/* from a row that may retire */
@@ -40,8 +40,9 @@ struct unwind_loc {
  * With %UNWIND_RULE_COMMON the CFA is SP or FP with an offset, the return address
  * on the stack, at the CFA or below, and FP too, or still in place, or lost.
  * %UNWIND_RULE_OUTERMOST, _SIGNAL and _EXACT rule it out.
- * With %UNWIND_RULE_OUTERMOST or %UNWIND_RULE_SIGNAL there is nothing in @cfa,
- * @ra and @fp.
+ * With %UNWIND_RULE_SIGNAL the CFA may be anywhere.  Without %UNWIND_RULE_EXACT
+ * beside it, the kernel's frame for a signal is at SP.
+ * There, and with %UNWIND_RULE_OUTERMOST, there is nothing in @cfa, @ra and @fp.
  */
 struct unwind_step {
 	struct unwind_loc	cfa;
@@ -73,6 +74,13 @@ struct unwind_rule {
 	u32					size;
 	unsigned long				start;
 };
+
+/* Is it the kernel's frame for a signal that is to be left? */
+static __always_inline bool unwind_rule_is_sigframe(u32 flags)
+{
+	return (flags & (UNWIND_RULE_SIGNAL | UNWIND_RULE_EXACT)) ==
+	       UNWIND_RULE_SIGNAL;
+}
 
 /* The flags of a rule that reads the stack at these offsets from the CFA, or at 0. */
 static __always_inline u32 unwind_rule_flags(s32 ra_off, s32 fp_off)

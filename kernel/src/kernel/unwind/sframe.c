@@ -417,14 +417,43 @@ sframe_flex_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 	return fre->nr_words ? -EINVAL : 0;
 }
 
+/* What the FREs of a function say of an offset from its start. */
+static __always_inline int
+sframe_fre_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
+		const struct sframe_attr *attr, u32 ip_off,
+		struct unwind_rule *rule)
+{
+	struct sframe_fre fre;
+	int ret;
+
+	if (attr->info & SFRAME_FDE_INFO_PCTYPE_MASK) {
+		if (!attr->rep_size)
+			return -EINVAL;
+		ip_off %= attr->rep_size;
+	}
+
+	ret = sframe_find_fre(cur, attr, ip_off, &fre);
+	if (ret)
+		return ret;
+
+	/* "The SFrame FRE Info Word": no data word, so no return address. */
+	if (!fre.nr_words) {
+		rule->flags = UNWIND_RULE_OUTERMOST;
+		return 0;
+	}
+
+	cur->pos = fre.words;
+	return attr->info2 == SFRAME_FDE_TYPE_FLEX ?
+	       sframe_flex_rule(sec, cur, &fre, rule) :
+	       sframe_default_rule(sec, cur, &fre, rule);
+}
+
 static __always_inline int
 sframe_find_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 		 unsigned long ip, struct unwind_rule *rule)
 {
 	struct sframe_attr attr;
 	struct sframe_fde fde;
-	struct sframe_fre fre;
-	u32 ip_off;
 	int ret;
 
 	ret = sframe_find_fde(sec, cur, ip, &fde);
@@ -444,32 +473,23 @@ sframe_find_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 	    (attr.info & SFRAME_FDE_INFO_FRE_TYPE) > SFRAME_FRE_TYPE_ADDR4)
 		return -EOPNOTSUPP;
 
-	if (attr.info & SFRAME_FDE_INFO_SIGNAL) {
+	/* FREs may not be able to say where the kernel saves what it interrupts. */
+	if ((attr.info & SFRAME_FDE_INFO_SIGNAL) && !attr.nr_fres) {
 		rule->flags = UNWIND_RULE_SIGNAL;
 		return 0;
 	}
 
-	ip_off = ip - fde.start;
-	if (attr.info & SFRAME_FDE_INFO_PCTYPE_MASK) {
-		if (!attr.rep_size)
-			return -EINVAL;
-		ip_off %= attr.rep_size;
-	}
-
-	ret = sframe_find_fre(cur, &attr, ip_off, &fre);
+	ret = sframe_fre_rule(sec, cur, &attr, ip - fde.start, rule);
 	if (ret)
 		return ret;
 
-	/* "The SFrame FRE Info Word": no data word, so no return address. */
-	if (!fre.nr_words) {
-		rule->flags = UNWIND_RULE_OUTERMOST;
-		return 0;
+	/* As DWARF's 'S': the caller was interrupted, nobody called this. */
+	if (attr.info & SFRAME_FDE_INFO_SIGNAL) {
+		rule->flags &= ~UNWIND_RULE_COMMON;
+		rule->flags |= UNWIND_RULE_SIGNAL | UNWIND_RULE_EXACT;
 	}
 
-	cur->pos = fre.words;
-	return attr.info2 == SFRAME_FDE_TYPE_FLEX ?
-	       sframe_flex_rule(sec, cur, &fre, rule) :
-	       sframe_default_rule(sec, cur, &fre, rule);
+	return 0;
 }
 
 /**

@@ -35,8 +35,12 @@ struct table_frame {
 	bool		fp_lost;
 };
 
-/* Stacks shrink towards the caller. */
+/*
+ * Stacks shrink towards the caller, but a signal may have been handled on another
+ * one.
+ */
 static bool unwind_user_cfa_valid(const struct unwind_user_state *state,
+				  const struct unwind_step *step,
 				  unsigned long cfa)
 {
 	if (cfa % sizeof(long))
@@ -45,8 +49,8 @@ static bool unwind_user_cfa_valid(const struct unwind_user_state *state,
 	 * Only the innermost frame, or the one that a signal interrupted, may
 	 * have nothing on the stack.
 	 */
-	return cfa > state->sp ||
-	       (cfa == state->sp && (state->topmost || state->sigframe));
+	return (step->flags & UNWIND_RULE_SIGNAL) || cfa > state->sp ||
+	       (cfa == state->sp && state->exact);
 }
 
 /* Not 0 either. */
@@ -102,7 +106,7 @@ static int unwind_user_step_any(struct unwind_user_state *state,
 	ret = unwind_user_loc(state, &step->cfa, 0, &caller.sp);
 	if (ret)
 		return ret;
-	if (!unwind_user_cfa_valid(state, caller.sp))
+	if (!unwind_user_cfa_valid(state, step, caller.sp))
 		return -EINVAL;
 
 	ret = unwind_user_loc(state, &step->ra, caller.sp, &caller.ip);
@@ -139,7 +143,7 @@ static int unwind_user_step(struct unwind_user_state *state,
 		return 1;
 	}
 
-	ret = step->flags & UNWIND_RULE_SIGNAL ?
+	ret = unwind_rule_is_sigframe(step->flags) ?
 	      arch_unwind_user_sigframe(state) :
 	      unwind_user_step_any(state, step);
 	if (ret)

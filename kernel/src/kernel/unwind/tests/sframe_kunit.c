@@ -256,6 +256,7 @@ static void rules(struct kunit *test)
 
 static void outermost_and_signal(struct kunit *test)
 {
+	const u32 signal = UNWIND_RULE_SIGNAL | UNWIND_RULE_EXACT;
 	const struct fde_spec fdes[] = {
 		{ .func = -0x3000, .size = 0x100, .nr = 2, .fre = {
 			{ 0, INFO(SP, 0, 0) },
@@ -264,12 +265,22 @@ static void outermost_and_signal(struct kunit *test)
 		{ .func = -0x2000, .size = 0x100, .nr = 1, .info2 = 1, .fre = {
 			{ 0, INFO(FP, 0, 2) },
 		} },
-		{ .func = -0x1000, .size = 0x100, .nr = 1,
+		{ .func = -0x1000, .size = 0x100, .nr = 3,
 		  .info = SFRAME_FDE_INFO_SIGNAL, .fre = {
 			{ 0, INFO(SP, 1, 0), { 8 } },
+			{ 4, INFO(SP, 1, 0), { 48 } },
+			{ 8, INFO(SP, 0, 0) },
 		} },
-		/* Nothing but the flag counts: no FRE can describe the frame. */
+		{ .func = -0x900, .size = 0x100, .nr = 1, .info2 = 1,
+		  .info = SFRAME_FDE_INFO_SIGNAL, .fre = {
+			{ 0, INFO(FP, 2, 1), { DEREF(SP), 160 } },
+		} },
+		/* No FRE describes the frame. */
 		{ .func = -0x800, .size = 0x100, .info = SFRAME_FDE_INFO_SIGNAL },
+		{ .func = -0x700, .size = 0x100, .nr = 1,
+		  .info = SFRAME_FDE_INFO_SIGNAL, .fre = {
+			{ 1, INFO(SP, 1, 0), { 8 } },
+		} },
 	};
 	struct image *img = test->priv;
 	struct sframe_section sec;
@@ -284,11 +295,22 @@ static void outermost_and_signal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rule.flags, UNWIND_RULE_COMMON);
 	KUNIT_EXPECT_EQ(test, find(&sec, -0x2000, &rule), 0);
 	KUNIT_EXPECT_EQ(test, rule.flags, UNWIND_RULE_OUTERMOST);
-	KUNIT_EXPECT_EQ(test, find(&sec, -0x1000 + 0xff, &rule), 0);
-	KUNIT_EXPECT_EQ(test, rule.flags, UNWIND_RULE_SIGNAL);
+	KUNIT_EXPECT_EQ(test, find(&sec, -0x1000 + 3, &rule), 0);
+	KUNIT_EXPECT_EQ(test, rule.flags, signal);
 	KUNIT_EXPECT_EQ(test, rule.start, sec.start - 0x1000);
+	KUNIT_EXPECT_EQ(test, rule.cfa.off, 8);
+	KUNIT_EXPECT_EQ(test, find(&sec, -0x1000 + 4, &rule), 0);
+	KUNIT_EXPECT_EQ(test, rule.flags, signal);
+	KUNIT_EXPECT_EQ(test, rule.cfa.off, 48);
+	KUNIT_EXPECT_EQ(test, rule.ra.off, -8);
+	KUNIT_EXPECT_EQ(test, find(&sec, -0x1000 + 8, &rule), 0);
+	KUNIT_EXPECT_EQ(test, rule.flags, UNWIND_RULE_OUTERMOST | signal);
+	KUNIT_EXPECT_EQ(test, find(&sec, -0x900, &rule), 0);
+	KUNIT_EXPECT_EQ(test, rule.flags, signal);
+	KUNIT_EXPECT_EQ(test, rule.cfa.kind, UNWIND_LOC_MEM);
 	KUNIT_EXPECT_EQ(test, find(&sec, -0x800, &rule), 0);
 	KUNIT_EXPECT_EQ(test, rule.flags, UNWIND_RULE_SIGNAL);
+	KUNIT_EXPECT_EQ(test, find(&sec, -0x700, &rule), -EINVAL);
 }
 
 static struct kunit_case sframe_test_cases[] = {
