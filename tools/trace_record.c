@@ -15,6 +15,7 @@ static const char * const stop_names[STOP_MAX] = {
 	[STOP_KILLED]		= "killed",
 	[STOP_LIMIT]		= "limit",
 	[STOP_NO_MEMORY]	= "no-memory",
+	[STOP_BUDGET]		= "budget",
 };
 
 const char *stop_name(uint32_t stop)

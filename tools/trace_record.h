@@ -23,6 +23,7 @@ enum stack_stop {
 	STOP_KILLED,
 	STOP_LIMIT,
 	STOP_NO_MEMORY,
+	STOP_BUDGET,
 	STOP_MAX
 };
 

@@ -17,6 +17,9 @@
 #define TABLE_LEN	sizeof(struct code_jit_unwind_table)
 /* Two tries of a whole chain, each with a bisection and the row. */
 #define MAX_LOADS	(2 * CODE_JIT_MAX_TABLES * (32 + 16))
+/* Of a budget that is never used up. */
+#define MAX_STEPS	(2 * (CODE_JIT_MAX_TABLES + 32))
+#define MOST_STEPS	(MAX_STEPS + 1)
 
 struct user_arena user_arena;
 
@@ -139,11 +142,13 @@ static void try_address(const struct jit_unwind *jit, const struct truth *truth,
 			u32 off)
 {
 	struct code_jit_unwind_fre fre;
+	unsigned int budget = MOST_STEPS;
 	struct jit_place place;
 	int ret;
 
 	user_arena.loads = 0;
-	ret = jit_find_place(jit, off, &fre, &place);
+	ret = jit_find_place(jit, off, &fre, &place, &budget);
+	require(budget >= MOST_STEPS - MAX_STEPS);
 	require(user_arena.window_start == user_arena.window_end);
 	require(user_arena.loads <= MAX_LOADS);
 	require(!ret || ret == -ENODATA || ret == -EFAULT || ret == -EAGAIN ||

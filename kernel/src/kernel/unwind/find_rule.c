@@ -16,7 +16,7 @@
  * would have refused, execve() has registered nothing: -ENOENT.
  */
 static int codectl_sframe_rule(struct sframe_section *sec, unsigned long ip,
-			       struct unwind_rule *rule)
+			       struct unwind_rule *rule, unsigned int *budget)
 {
 	int ret;
 
@@ -28,7 +28,7 @@ static int codectl_sframe_rule(struct sframe_section *sec, unsigned long ip,
 			return ret == -EFAULT ? ret : -ENOENT;
 	}
 
-	return sframe_find(sec, ip, rule);
+	return sframe_find_within(sec, ip, rule, budget);
 }
 
 /* Where the frame pointer of the caller is. */
@@ -83,14 +83,14 @@ codectl_row_rule(const struct codectl_lookup *lookup,
 /* The rule for an address in compiled code; -ENODATA where there is none. */
 static __always_inline int
 codectl_jit_rule(const struct codectl_lookup *lookup, unsigned long ip,
-		 struct found_rule *found)
+		 struct found_rule *found, unsigned int *budget)
 {
 	const struct jit_unwind *jit = &lookup->tables.jit;
 	struct code_jit_unwind_fre fre;
 	int ret;
 
 	ret = jit_find_place(jit, ip - lookup->text_start, &fre,
-			     &found->place);
+			     &found->place, budget);
 	if (ret)
 		return ret;
 	found->counter = jit->seq;
@@ -105,18 +105,21 @@ codectl_jit_rule(const struct codectl_lookup *lookup, unsigned long ip,
 
 static __always_inline int codectl_lookup_rule(struct codectl_lookup *lookup,
 					       unsigned long ip,
-					       struct found_rule *found)
+					       struct found_rule *found,
+					       unsigned int *budget)
 {
 	found->uniform = false;
 	if (lookup->tables.is_jit)
-		return codectl_jit_rule(lookup, ip, found);
+		return codectl_jit_rule(lookup, ip, found, budget);
 
 	found->place.row = 0;
-	return codectl_sframe_rule(&lookup->tables.sframe, ip, &found->rule);
+	return codectl_sframe_rule(&lookup->tables.sframe, ip, &found->rule,
+				   budget);
 }
 
 static noinline int codectl_vdso_rule(unsigned long ip,
-				      struct found_rule *found)
+				      struct found_rule *found,
+				      unsigned int *budget)
 {
 	struct sframe_section vdso = {};
 
@@ -124,7 +127,7 @@ static noinline int codectl_vdso_rule(unsigned long ip,
 		return -ENOENT;
 
 	found->lasting = false;
-	return codectl_sframe_rule(&vdso, ip, &found->rule);
+	return codectl_sframe_rule(&vdso, ip, &found->rule, budget);
 }
 
 /*
@@ -136,18 +139,19 @@ static noinline int codectl_vdso_rule(unsigned long ip,
  */
 static __always_inline int codectl_find_rule(struct codectl_lookup *last,
 					     u64 gen, unsigned long ip,
-					     struct found_rule *found)
+					     struct found_rule *found,
+					     unsigned int *budget)
 {
 	int ret;
 
 	if ((last->registry_gen != gen ||
 	     ip - last->text_start >= last->text_end - last->text_start) &&
 	    !codectl_find(current->mm, ip, last))
-		return codectl_vdso_rule(ip, found);
+		return codectl_vdso_rule(ip, found, budget);
 
 	/* What was found at another generation is not of this walk. */
 	found->lasting = last->registry_gen == gen;
-	ret = codectl_lookup_rule(last, ip, found);
+	ret = codectl_lookup_rule(last, ip, found, budget);
 
 	return codectl_valid(current->mm, last) ? ret : -ESTALE;
 }
@@ -157,14 +161,14 @@ static __always_inline int codectl_find_rule(struct codectl_lookup *last,
  * row before its address, be it of another function, is not the one to go by.
  * Returns 1 if @found is such a frame's now.
  */
-static noinline int codectl_find_sigreturn(const struct unwind_user_state *state,
+static noinline int codectl_find_sigreturn(struct unwind_user_state *state,
 					   struct codectl_lookup *last, u64 gen,
 					   struct found_rule *found)
 {
 	struct found_rule exact;
 	int ret;
 
-	ret = codectl_find_rule(last, gen, state->ip, &exact);
+	ret = codectl_find_rule(last, gen, state->ip, &exact, &state->budget);
 	if (ret || !(exact.rule.flags & UNWIND_RULE_SIGNAL)) {
 		found->lasting &= !last->tables.is_jit;
 		return ret;
@@ -179,14 +183,15 @@ static noinline int codectl_find_sigreturn(const struct unwind_user_state *state
  * byte before it is what is looked up.
  */
 static __always_inline int
-codectl_find_frame(const struct unwind_user_state *state,
+codectl_find_frame(struct unwind_user_state *state,
 		   struct codectl_lookup *last, u64 gen,
 		   struct found_rule *found)
 {
 	struct unwind_rule *rule = &found->rule;
 	int ret, ret_exact;
 
-	ret = codectl_find_rule(last, gen, state->ip - !state->exact, found);
+	ret = codectl_find_rule(last, gen, state->ip - !state->exact, found,
+				&state->budget);
 	ret_exact = ret;
 	/* Behind the text no table says anything. */
 	if (!state->exact && (ret || state->ip - rule->start >= rule->size ||
@@ -242,7 +247,7 @@ static void codectl_keep_rule(struct rule_cache *cache, unsigned long key,
  * unwind_user_find_rule() - find the rule for a frame, and keep it
  * @state: the frame, of a walk with a cache that does not have it, of which only
  *	@state->ip and @state->exact count; the rule is stored in
- *	@state->rules->found
+ *	@state->rules->found, and what it takes is taken off @state->budget
  * @key: rule_cache_key() of it
  * @slot: where to keep it
  *
@@ -250,7 +255,7 @@ static void codectl_keep_rule(struct rule_cache *cache, unsigned long key,
  * Return: 0, -ENOENT if no table covers the frame, -ENODATA if one does that has
  * no rule for it, another negative error if it cannot be read.
  */
-int unwind_user_find_rule(const struct unwind_user_state *state,
+int unwind_user_find_rule(struct unwind_user_state *state,
 			  unsigned long key, struct rule_slot *slot)
 {
 	struct rule_cache *cache = state->rules;
@@ -266,13 +271,14 @@ int unwind_user_find_rule(const struct unwind_user_state *state,
 
 /**
  * unwind_user_find_uncached() - find the rule for a frame
- * @state: the frame, of a walk without a cache
+ * @state: the frame, of a walk without a cache; what is looked at is taken off
+ *	@state->budget
  * @found: where the rule is stored
  *
  * Context: may fault, unless page faults are disabled.
  * Return: as unwind_user_find_rule().
  */
-int unwind_user_find_uncached(const struct unwind_user_state *state,
+int unwind_user_find_uncached(struct unwind_user_state *state,
 			      struct found_rule *found)
 {
 	struct codectl_lookup last = {};

@@ -6,9 +6,9 @@ struct found_rule;
 struct rule_slot;
 struct unwind_user_state;
 
-int unwind_user_find_rule(const struct unwind_user_state *state,
+int unwind_user_find_rule(struct unwind_user_state *state,
 			  unsigned long key, struct rule_slot *slot);
-int unwind_user_find_uncached(const struct unwind_user_state *state,
+int unwind_user_find_uncached(struct unwind_user_state *state,
 			      struct found_rule *found);
 
 #endif /* _UNWIND_FIND_RULE_H */

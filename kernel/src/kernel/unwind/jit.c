@@ -51,6 +51,7 @@
  * @limit: what the tables before leave to this one: what lies below, or from there on
  *	where rows ascend
  * @hops: tables behind
+ * @rows: rows that the bisection looks at
  * @err: -EFAULT once a load has faulted, else 0; what it loads is 0 then
  */
 struct jit_walk {
@@ -60,6 +61,7 @@ struct jit_walk {
 	unsigned long	nr;
 	u64		limit;
 	unsigned int	hops;
+	unsigned int	rows;
 	int		err;
 };
 
@@ -211,6 +213,7 @@ static __always_inline int jit_bisect(struct jit_walk *walk,
 	 * is in one; from there on a run is halved.  No run leaves the table, be
 	 * what is read of it right or 0.
 	 */
+	walk->rows = ilog2(walk->nr) + 1;
 	step = rounddown_pow_of_two(walk->nr) * size;
 	mid = walk->nr * size - step;
 	mid = descending ? first - mid : first + mid;
@@ -246,9 +249,18 @@ static __always_inline int jit_search_table(struct jit_walk *walk,
 	return jit_bisect(walk, jit_row_addr(walk->table, 0), false, fre, row);
 }
 
+/* -E2BIG: nothing is left. */
+static int jit_pay(unsigned int *budget, unsigned int steps)
+{
+	*budget -= min(*budget, steps);
+
+	return *budget ? 0 : -E2BIG;
+}
+
 /* -ENODATA: no row covers the address. */
 static int jit_find_row(const struct jit_unwind *jit, u32 off,
-			struct code_jit_unwind_fre *fre, unsigned long *row)
+			struct code_jit_unwind_fre *fre, unsigned long *row,
+			unsigned int *budget)
 {
 	struct jit_walk walk = {
 		.off = off,
@@ -271,8 +283,10 @@ static int jit_find_row(const struct jit_unwind *jit, u32 off,
 		if (walk.err)
 			return walk.err;
 		if (ret != -EAGAIN)
-			return ret;
+			return jit_pay(budget, walk.rows) ?: ret;
 
+		if (jit_pay(budget, 1))
+			return -E2BIG;
 		if (walk.table % sizeof(u64))
 			return -EFAULT;
 		/* Without page faults nothing here waits. */
@@ -315,7 +329,8 @@ static int jit_seq_end(const struct jit_unwind *jit, u32 seq)
 
 static __always_inline int
 jit_find_once(const struct jit_unwind *jit, u32 off,
-	      struct code_jit_unwind_fre *fre, struct jit_place *place)
+	      struct code_jit_unwind_fre *fre, struct jit_place *place,
+	      unsigned int *budget)
 {
 	int ret, ret_seq;
 	u32 seq = 0;
@@ -324,7 +339,7 @@ jit_find_once(const struct jit_unwind *jit, u32 off,
 	if (ret)
 		return ret;
 
-	ret = jit_find_row(jit, off, fre, &place->row);
+	ret = jit_find_row(jit, off, fre, &place->row, budget);
 	/* What was rewritten may have been unmapped as well. */
 	ret_seq = jit_seq_end(jit, seq);
 	place->seq = seq;
@@ -338,22 +353,25 @@ jit_find_once(const struct jit_unwind *jit, u32 off,
  * @off: the address, counted from the start of the range
  * @fre: where the rule is stored, with the bytes that it covers; if not all of
  *	what it says is understood, as %CODE_FRE_UNKNOWN
- * @place: where is stored what jit_find_again() wants to know
+ * @place: where is stored what jit_row_remains() wants to know
+ * @budget: how many tables and rows may be looked at, not 0; those that were are
+ *	taken off
  *
  * Context: may fault, unless page faults are disabled.
  * Return: 0, -ENODATA if nothing covers the address, -EINVAL if the chain is
  * broken or too long before that is known, -EFAULT if a table cannot be read,
- * -EAGAIN if rows were being rewritten twice in a row, -EINTR if the
- * task is being killed.
+ * -E2BIG if nothing is left of @budget, -EAGAIN if rows were being rewritten
+ * twice in a row, -EINTR if the task is being killed.
  */
 int jit_find_place(const struct jit_unwind *jit, u32 off,
-		   struct code_jit_unwind_fre *fre, struct jit_place *place)
+		   struct code_jit_unwind_fre *fre, struct jit_place *place,
+		   unsigned int *budget)
 {
 	unsigned int tries = 2;
 	int ret;
 
 	do {
-		ret = jit_find_once(jit, off, fre, place);
+		ret = jit_find_once(jit, off, fre, place, budget);
 	} while (ret == -EAGAIN && --tries);
 
 	if (!ret) {

@@ -55,15 +55,17 @@ struct jit_place {
 };
 
 int jit_find_place(const struct jit_unwind *jit, u32 off,
-		   struct code_jit_unwind_fre *fre, struct jit_place *place);
+		   struct code_jit_unwind_fre *fre, struct jit_place *place,
+		   unsigned int *budget);
 bool jit_row_remains(unsigned long row, unsigned long counter, u32 seq);
 
 static inline int jit_find(const struct jit_unwind *jit, u32 off,
 			   struct code_jit_unwind_fre *fre)
 {
+	unsigned int budget = ~0U;
 	struct jit_place place;
 
-	return jit_find_place(jit, off, fre, &place);
+	return jit_find_place(jit, off, fre, &place, &budget);
 }
 
 #endif /* _UNWIND_JIT_H */

@@ -6,8 +6,9 @@
  * it is read.  One user access window is open over the whole section, which
  * access_ok() has passed, and every load is bounded to the section before it is
  * done: a load checks nothing by itself.  Nothing but a wrong rule can come of
- * a wrong section: no loop runs more often than a count of at most 16 bits, or
- * 32 bisection steps, and rules are applied by code that trusts none of them.
+ * a wrong section: no loop runs more often than a count of at most 16 bits, which
+ * a budget bounds for a whole walk, or 32 bisection steps, and rules are applied
+ * by code that trusts none of them.
  *
  * The file depends on a few headers of the kernel only, so that it can be
  * compiled for user space too.  Functions that run inside the
@@ -15,6 +16,7 @@
  */
 #include <linux/errno.h>
 #include <linux/log2.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
@@ -43,12 +45,14 @@ struct sframe_fre {
 
 /*
  * An address and the end of what may be read from there on; @err is -EFAULT once
- * a load has faulted, else 0, and what it loads is 0 then.
+ * a load has faulted, else 0, and what it loads is 0 then.  @budget is the number
+ * of FREs that may be looked at.
  */
 struct sframe_cursor {
 	unsigned long	pos;
 	unsigned long	end;
 	int		err;
+	unsigned int	budget;
 };
 
 /**
@@ -232,10 +236,11 @@ sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 {
 	/* An address and an info; the words before may lead past the end. */
 	const unsigned long end = cur->end - (1UL << type);
+	const unsigned int most = min(nr, cur->budget);
 	u32 start, info, found = 0;
 
 	fre->words = 0;
-	for (; nr; nr--) {
+	for (nr = most; nr; nr--) {
 		if (cur->pos >= end)
 			return -EINVAL;
 		sframe_next_fre(cur, type, &start, &info);
@@ -253,6 +258,7 @@ sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 		cur->pos += SFRAME_FRE_DATAWORD_COUNT(info) <<
 			    SFRAME_FRE_DATAWORD_SIZE(info);
 	}
+	cur->budget -= most - nr;
 	if (!fre->words)
 		return -EINVAL;
 
@@ -493,20 +499,21 @@ sframe_find_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 }
 
 /**
- * sframe_find() - find the rule for an address
+ * sframe_find_within() - find the rule for an address
  * @sec: a section with its header set
  * @ip: address of an instruction
  * @rule: where the rule is stored; undefined on failure
+ * @budget: how many FREs may be looked at, not 0; those that were are taken off
  *
  * Context: may fault.
  * Return: 0, -ENOENT if no FDE covers @ip, -EFAULT if the section cannot be
- * read, -EINVAL if it is malformed here, -EOPNOTSUPP for an encoding that is
- * not decoded.
+ * read, -E2BIG if nothing is left of @budget, -EINVAL if it is malformed here,
+ * -EOPNOTSUPP for an encoding that is not decoded.
  */
-int sframe_find(const struct sframe_section *sec, unsigned long ip,
-		struct unwind_rule *rule)
+int sframe_find_within(const struct sframe_section *sec, unsigned long ip,
+		       struct unwind_rule *rule, unsigned int *budget)
 {
-	struct sframe_cursor cur = {};
+	struct sframe_cursor cur = { .budget = *budget };
 	int ret;
 
 	if (!user_read_access_begin((void __user *)sec->start,
@@ -516,5 +523,9 @@ int sframe_find(const struct sframe_section *sec, unsigned long ip,
 	ret = sframe_find_rule(sec, &cur, ip, rule);
 	user_read_access_end();
 
-	return cur.err ? cur.err : ret;
+	*budget = cur.budget;
+	if (cur.err)
+		return cur.err;
+
+	return cur.budget ? ret : -E2BIG;
 }

@@ -109,7 +109,15 @@ struct sframe_section {
 int sframe_set_header(struct sframe_section *sec,
 		      const struct sframe_header *hdr);
 int sframe_read_header(struct sframe_section *sec);
-int sframe_find(const struct sframe_section *sec, unsigned long ip,
-		struct unwind_rule *rule);
+int sframe_find_within(const struct sframe_section *sec, unsigned long ip,
+		       struct unwind_rule *rule, unsigned int *budget);
+
+static inline int sframe_find(const struct sframe_section *sec,
+			      unsigned long ip, struct unwind_rule *rule)
+{
+	unsigned int budget = ~0U;
+
+	return sframe_find_within(sec, ip, rule, &budget);
+}
 
 #endif /* _UNWIND_SFRAME_H */

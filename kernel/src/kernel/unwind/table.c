@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
 
@@ -18,6 +19,12 @@
 #include "rule_cache.h"
 #include "table.h"
 #include "user_load.h"
+
+/*
+ * How many FREs, tables and rows of compiled code one walk may look at, so that no
+ * table makes it long: many a function has a few hundred FREs.
+ */
+#define WALK_BUDGET	SZ_64K
 
 /**
  * struct table_frame - what simple rules change of a frame, for registers
@@ -167,6 +174,8 @@ static enum unwind_user_stop codectl_rule_stop(int err)
 		return UNWIND_USER_STOP_CHANGED;
 	case -EINTR:
 		return UNWIND_USER_STOP_KILLED;
+	case -E2BIG:
+		return UNWIND_USER_STOP_BUDGET;
 	default:
 		return UNWIND_USER_STOP_BAD_TABLE;
 	}
@@ -223,6 +232,7 @@ bool unwind_user_start_table(struct unwind_user_state *state)
 		return false;
 
 	state->rules = rule_cache_get();
+	state->budget = WALK_BUDGET;
 	return true;
 }
 

@@ -264,12 +264,14 @@ static void row_remains(struct kunit *test)
 	struct fixture *f = test->priv;
 	struct code_jit_unwind_fre fre;
 	const unsigned long counter = f->jit.seq;
+	unsigned int budget = 100;
 	struct jit_place place;
 
 	f->image.seq = 6;
 	put_image(test, f);
 	KUNIT_EXPECT_EQ(test, 0,
-			jit_find_place(&f->jit, ROW_OFF(3), &fre, &place));
+			jit_find_place(&f->jit, ROW_OFF(3), &fre, &place,
+				       &budget));
 	KUNIT_EXPECT_EQ(test, place.row, f->at + ROW(1, 1, size));
 	KUNIT_EXPECT_EQ(test, place.seq, 6);
 	KUNIT_EXPECT_TRUE(test, jit_row_remains(place.row, counter, 6));
@@ -291,8 +293,39 @@ static void row_remains(struct kunit *test)
 	/* The default rule is no row. */
 	f->jit.flags = RULE;
 	KUNIT_EXPECT_EQ(test, 0,
-			jit_find_place(&f->jit, ROW_OFF(3), &fre, &place));
+			jit_find_place(&f->jit, ROW_OFF(3), &fre, &place,
+				       &budget));
 	KUNIT_EXPECT_EQ(test, place.row, 0);
+}
+
+/* A table is gone through, and two rows bisected. */
+static void budget(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct code_jit_unwind_fre fre;
+	struct jit_place place;
+	unsigned int left, i;
+
+	for (i = 0; i < 5; i++) {
+		left = i;
+		KUNIT_EXPECT_EQ(test, i > 3 ? 0 : -E2BIG,
+				jit_find_place(&f->jit, ROW_OFF(3), &fre,
+					       &place, &left));
+		KUNIT_EXPECT_EQ(test, left, i > 3);
+
+		left = i;
+		KUNIT_EXPECT_EQ(test, i > 2 ? 0 : -E2BIG,
+				jit_find_place(&f->jit, ROW_OFF(1), &fre,
+					       &place, &left));
+		KUNIT_EXPECT_EQ(test, left, i > 2 ? i - 2 : 0);
+	}
+
+	/* Nor has what is not known the default rule. */
+	f->jit.flags = RULE;
+	left = 3;
+	KUNIT_EXPECT_EQ(test, -E2BIG,
+			jit_find_place(&f->jit, ROW_OFF(3) + SIZE, &fre, &place,
+				       &left));
 }
 
 static int jit_test_init(struct kunit *test)
@@ -317,6 +350,7 @@ static struct kunit_case jit_test_cases[] = {
 	KUNIT_CASE(ends_of_memory),
 	KUNIT_CASE(without_page_faults),
 	KUNIT_CASE(row_remains),
+	KUNIT_CASE(budget),
 	{}
 };
 

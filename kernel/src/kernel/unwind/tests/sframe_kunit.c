@@ -313,12 +313,54 @@ static void outermost_and_signal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(&sec, -0x700, &rule), -EINVAL);
 }
 
+/* Rows are looked at up to the one behind the address. */
+static void budget(struct kunit *test)
+{
+	const struct fde_spec fde = {
+		.func = -0x1000, .size = 0x100, .nr = 3, .fre = {
+			{ 0, INFO(SP, 1, 0), { 8 } },
+			{ 4, INFO(SP, 1, 0), { 16 } },
+			{ 8, INFO(SP, 1, 0), { 24 } },
+		},
+	};
+	static const struct {
+		unsigned int off;
+		unsigned int looks;
+	} cases[] = { { 0, 2 }, { 4, 3 }, { 8, 3 } };
+	struct image *img = test->priv;
+	struct sframe_section sec;
+	struct unwind_rule rule;
+	unsigned int i, all, left;
+
+	encode(img, FLAGS, 0, -8, &fde, 1);
+	KUNIT_ASSERT_EQ(test, load(test, img, &sec), 0);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		for (all = 0; all < 5; all++) {
+			const bool enough = all > cases[i].looks;
+
+			left = all;
+			KUNIT_EXPECT_EQ(test, enough ? 0 : -E2BIG,
+					sframe_find_within(&sec, sec.start +
+							   fde.func + cases[i].off,
+							   &rule, &left));
+			KUNIT_EXPECT_EQ(test, left,
+					enough ? all - cases[i].looks : 0);
+		}
+	}
+
+	left = 1;
+	KUNIT_EXPECT_EQ(test, -ENOENT,
+			sframe_find_within(&sec, sec.start, &rule, &left));
+	KUNIT_EXPECT_EQ(test, left, 1);
+}
+
 static struct kunit_case sframe_test_cases[] = {
 	KUNIT_CASE(fre_types_and_word_sizes),
 	KUNIT_CASE(bisection),
 	KUNIT_CASE(pc_mask),
 	KUNIT_CASE(rules),
 	KUNIT_CASE(outermost_and_signal),
+	KUNIT_CASE(budget),
 	{}
 };
 
