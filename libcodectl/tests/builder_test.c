@@ -393,6 +393,9 @@ static void errors(void)
 	CHECK_EQ(codectl_rows_fp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
 	shape.frame = 1U << 31;
 	CHECK_EQ(codectl_rows_sp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
+	/* Less than nothing, if it were signed. */
+	shape.frame = -8;
+	CHECK_EQ(codectl_rows_sp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
 	shape.frame = 8;
 	shape.__reserved[1] = 1;
 	CHECK_EQ(codectl_rows_leaf(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);

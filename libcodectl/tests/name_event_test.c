@@ -313,6 +313,63 @@ static void switched_off(void)
 	tracer_off(tracer);
 }
 
+/* The kernel is waited for before it is told anything: it sets the bit first. */
+static void waits_for_the_tracer(void)
+{
+	unsigned int before;
+
+	start();
+	add(0, "a");
+	before = tracer_deletes;
+	switch_on(tracer);
+	codectl_names_poll();
+	check_begin(tracer);
+	check_add(tracer, 0, "a");
+	check_end(tracer, 1);
+	if (!tracer_is_real())
+		CHECK_EQ(tracer_deletes, before + 1);
+	add(16, "b");
+	check_add(tracer, 16, "b");
+	if (!tracer_is_real())
+		CHECK_EQ(tracer_deletes, before + 1);
+	tracer_off(tracer);
+}
+
+/* What is struck is written again, but not for ever. */
+static void writes_are_struck(void)
+{
+	const int errors[] = { EFAULT, EINTR };
+	unsigned int i;
+
+	start();
+	switch_on(tracer);
+	codectl_names_poll();
+	check_begin(tracer);
+	check_end(tracer, 0);
+	/* The kernel cannot be made to. */
+	for (i = 0; i < 2 && !tracer_is_real(); i++) {
+		tracer_write_error = errors[i];
+		tracer_write_errors = 3;
+		add(32 * i, "struck");
+		check_add(tracer, 32 * i, "struck");
+		tracer_write_errors = 4;
+		add(32 * i + 16, "lost");
+		CHECK_EQ(tracer_write_errors, 0);
+		CHECK_EQ(*codectl_names_word() & OURS & ~ASKED, 0);
+		check_no_more(tracer);
+		tracer_off(tracer);
+		retire(32 * i);
+		retire(32 * i + 16);
+		switch_on(tracer);
+		codectl_names_poll();
+		check_begin(tracer);
+		check_end(tracer, 0);
+	}
+	add(64, "after");
+	check_add(tracer, 64, "after");
+	tracer_off(tracer);
+}
+
 /* A daemon closes all that it does not know, and opens what it needs. */
 static void file_is_closed(void)
 {
@@ -444,6 +501,8 @@ static const struct test tests[] = {
 	TEST(beside_perf_map),
 	TEST(other_bits),
 	TEST(switched_off),
+	TEST(waits_for_the_tracer),
+	TEST(writes_are_struck),
 	TEST(file_is_closed),
 	TEST(forks),
 	TEST(exec_leaves_nothing),

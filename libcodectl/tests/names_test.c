@@ -202,6 +202,27 @@ static void file_is_full(void)
 	unlink(path);
 }
 
+/* The last byte that there may be is used, and none after it. */
+static void file_is_full_to_the_byte(void)
+{
+	char want[4096], *end = want;
+	struct rlimit limit;
+
+	start(NULL);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	/* All of them are as long. */
+	end = line(end, 0x10, 16, "one");
+	end = line(end, 0x20, 16, "two");
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = end - want;
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	add(0x10, "one");
+	add(0x20, "two");
+	add(0x30, "xxx");
+	check_file(want);
+	unlink(path);
+}
+
 static void *add_while_cancelled(void *arg)
 {
 	(void)arg;
@@ -262,14 +283,42 @@ static void odd_names(void)
 	CHECK_EQ(codectl_perf_map(1), 0);
 	add(48, "two\nlines");
 	add(64, name);
+	add(80, "gr\xc3\xb6\xc3\x9f" "er\x7f\xff");
 	name[1000] = '\0';
 	end = line(end, 0, 16, "two lines and more ");
 	end = line(end, 16, 16, "");
 	end = line(end, 32, 16, name);
 	end = line(end, 48, 16, "two lines");
 	end = line(end, 64, 16, name);
+	end = line(end, 80, 16, "gr\xc3\xb6\xc3\x9f" "er\x7f\xff");
 	check_file(want);
 	unlink(path);
+}
+
+/* A name that needs one unit more than there are is lost, whatever its length. */
+static void last_unit_for_names(void)
+{
+	char name[] = "0123456789";
+	unsigned int len, more;
+
+	for (len = 0; len <= 8; len++) {
+		name[10 - len] = '\0';
+		for (more = 0; more < 2; more++) {
+			/* Number, place, length, name and 0; unit 0 is none. */
+			uint64_t units = 1 + (16 + 10 - len + 1 + 3) / 4;
+			struct codectl_region_attr attr = {
+				.name_bytes = 4 * (units - 1 + more),
+			};
+			struct codectl_region_stat stat;
+
+			region = test_open(LEN, &attr, &text);
+			add(0, name);
+			codectl_region_stat(region, &stat);
+			CHECK_EQ(stat.names, more);
+			CHECK_EQ(stat.names_lost, !more);
+			codectl_region_close(region);
+		}
+	}
 }
 
 static void no_space_for_names(void)
@@ -432,6 +481,76 @@ static void old_files(void)
 	unlink(path);
 }
 
+/* When this process started, as ps(1) finds it, in nanoseconds. */
+static int64_t start_of_process(void)
+{
+	const int64_t second = 1000000000;
+	struct timespec real, boot;
+	int64_t apart, most = INT64_MIN;
+	unsigned long long ticks = 0;
+	char stat[1024] = "", *field;
+	FILE *file = fopen("/proc/self/stat", "r");
+	int i;
+
+	CHECK(file);
+	CHECK(fgets(stat, sizeof(stat), file));
+	fclose(file);
+	field = strrchr(stat, ')');
+	CHECK(field);
+	CHECK_EQ(sscanf(field + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+			&ticks), 1);
+	/* Whatever comes in between makes it less. */
+	for (i = 0; i < 1000; i++) {
+		clock_gettime(CLOCK_REALTIME, &real);
+		clock_gettime(CLOCK_BOOTTIME, &boot);
+		apart = (real.tv_sec - boot.tv_sec) * second +
+			real.tv_nsec - boot.tv_nsec;
+		if (apart > most)
+			most = apart;
+	}
+
+	return most + (int64_t)ticks * (second / sysconf(_SC_CLK_TCK));
+}
+
+/* Of a file that was written to at that time; does it keep what it has? */
+static bool file_stays(int64_t time)
+{
+	const struct timespec times[2] = {
+		{ .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = time / 1000000000, .tv_nsec = time % 1000000000 },
+	};
+	bool stays;
+	char *got;
+
+	put("1000 10 old\n");
+	CHECK_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	CHECK_EQ(codectl_perf_map(0), 0);
+	got = read_file();
+	stays = strstr(got, "old");
+	free(got);
+	unlink(path);
+
+	return stays;
+}
+
+/*
+ * What tells an earlier process from this one is when it started, to the tick by
+ * which files get their time.
+ */
+static void files_of_another_time(void)
+{
+	struct timespec tick;
+	int64_t began;
+
+	start(NULL);
+	began = start_of_process();
+	clock_getres(CLOCK_REALTIME_COARSE, &tick);
+	CHECK(!file_stays(began - 10000000000));
+	CHECK(file_stays(began - tick.tv_nsec / 4));
+	CHECK(file_stays(began + 10000000));
+}
+
 #define NR_NAMES	5000
 #define NR_ROUNDS	30
 
@@ -503,14 +622,17 @@ static const struct test tests[] = {
 	TEST(names_after_compacting),
 	TEST(file_is_closed),
 	TEST(file_is_full),
+	TEST(file_is_full_to_the_byte),
 	TEST(thread_is_cancelled),
 	TEST(descending),
 	TEST(odd_names),
+	TEST(last_unit_for_names),
 	TEST(no_space_for_names),
 	TEST(child_has_its_own),
 	TEST(child_switches),
 	TEST(files_of_others),
 	TEST(old_files),
+	TEST(files_of_another_time),
 	TEST(switched_on_meanwhile),
 };
 

@@ -2,6 +2,7 @@
 /*
  * What regions accept, refuse and say about themselves.
  */
+#include "stand_in.h"
 #include "test.h"
 
 #define LEN	(16 * PAGE)
@@ -43,6 +44,8 @@ static void open_errors(void)
 	CHECK_EQ(try_open(0, NULL), -EINVAL);
 	CHECK_EQ(try_open(CODE_JIT_MAX_TEXT + 1, NULL), -EINVAL);
 	CHECK_EQ(try_open(-text, NULL), -EINVAL);
+	CHECK_EQ(codectl_region_open((void *)-PAGE, 2 * PAGE, NULL, &region),
+		 -EINVAL);
 	CHECK_EQ(codectl_region_open(NULL, LEN, NULL, &region), -EINVAL);
 	/* 24 TiB of rows fit into the address space, twice that do not. */
 	huge.max_rows = 1ULL << 40;
@@ -66,6 +69,26 @@ static void overlapping_regions(void)
 	codectl_region_close(region);
 	CHECK_EQ(try_open(LEN, NULL), 0);
 	CHECK_EQ(try_open(LEN, NULL), 0);
+}
+
+/* What touches does not overlap, on either side. */
+static void regions_that_touch(void)
+{
+	struct codectl_region *around[2];
+
+	text = test_text(3 * PAGE);
+	CHECK_EQ(codectl_region_open((void *)(text + PAGE), PAGE, NULL,
+				     &region), 0);
+	CHECK_EQ(codectl_region_open((void *)text, PAGE, NULL, &around[0]), 0);
+	CHECK_EQ(codectl_region_open((void *)(text + 2 * PAGE), PAGE, NULL,
+				     &around[1]), 0);
+	CHECK_EQ(test_add(around[0], text + PAGE - 8, 8, 1, NULL), 0);
+	CHECK_EQ(test_add(region, text + PAGE, PAGE, 2, NULL), 0);
+	CHECK_EQ(test_add(around[1], text + 2 * PAGE, 8, 3, NULL), 0);
+	CHECK_EQ(test_id(text + PAGE - 1), 1);
+	CHECK_EQ(test_id(text + PAGE), 2);
+	CHECK_EQ(test_id(text + 2 * PAGE - 1), 2);
+	CHECK_EQ(test_id(text + 2 * PAGE), 3);
 }
 
 /* In whatever order they go, the others stay. */
@@ -119,6 +142,25 @@ static void kernel_knows(void)
 		munmap((void *)(text + PAGE), PAGE);
 		CHECK_EQ(try_open(LEN, NULL), -EINVAL);
 	}
+}
+
+/* The kernel may have dropped the region: its memory goes all the same. */
+static void dropped_by_the_kernel(void)
+{
+	struct code_unregister_info info;
+	unsigned char mapped;
+
+	stand_in();
+	region = test_open(LEN, NULL, &text);
+	info = (struct code_unregister_info) {
+		.text_start = text,
+		.text_end = text + LEN,
+	};
+	CHECK_EQ(codectl_syscall(CODE_UNREGISTER, &info, sizeof(info), 0), 0);
+	CHECK_EQ(mincore(region, 1, &mapped), 0);
+	codectl_region_close(region);
+	CHECK_EQ(mincore(region, 1, &mapped), -1);
+	CHECK_EQ(errno, ENOMEM);
 }
 
 static int add_rows(uint32_t off, uint32_t len,
@@ -352,11 +394,38 @@ static void compact_memory(void)
 	CHECK_EQ(stat.names_lost, 0);
 }
 
+/* Where most of the chain is free, it is packed rather than made longer. */
+static void packs_what_is_mostly_free(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
+					    .max_rows = 1000 };
+	struct codectl_region_stat stat;
+	unsigned int i, keep;
+
+	for (keep = 40; keep <= 60; keep += 20) {
+		region = test_open(LEN, &attr, &text);
+		for (i = 0; i < 100; i++)
+			CHECK_EQ(test_add(region, text + 32 * i, 16, i, NULL),
+				 0);
+		CHECK_EQ(codectl_region_retire(region, text,
+					       (100 - keep) * 32), 100 - keep);
+		/* Between two of those that stay. */
+		CHECK_EQ(test_add(region, text + 32 * 90 + 16, 16, 1000, NULL),
+			 0);
+		codectl_region_stat(region, &stat);
+		CHECK_EQ(stat.rows, keep + 1);
+		CHECK_EQ(stat.rows_used, keep < 50 ? keep + 1 : 101);
+		codectl_region_close(region);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(open_errors),
 	TEST(overlapping_regions),
+	TEST(regions_that_touch),
 	TEST(regions_beside),
 	TEST(kernel_knows),
+	TEST(dropped_by_the_kernel),
 	TEST(add_errors),
 	TEST(no_space),
 	TEST(sixty_four_tables),
@@ -365,6 +434,7 @@ static const struct test tests[] = {
 	TEST(retire),
 	TEST(largest),
 	TEST(compact_memory),
+	TEST(packs_what_is_mostly_free),
 };
 
 int main(void)

@@ -13,7 +13,8 @@
 #define DATA		"user_events_data"
 
 struct tracer tracers[NR_TRACERS];
-int tracer_open_error, tracer_register_error;
+int tracer_open_error, tracer_register_error, tracer_write_error;
+unsigned int tracer_write_errors, tracer_deletes;
 
 bool tracer_is_real(void)
 {
@@ -154,6 +155,7 @@ static int fake_ioctl(unsigned long request, void *arg)
 		break;
 	case 1:
 		CHECK_EQ(*(char *)arg, '\0');
+		tracer_deletes++;
 		err = -ENOENT;
 		break;
 	default:
@@ -177,6 +179,11 @@ static ssize_t fake_writev(const struct iovec *parts)
 	bool enabled;
 	unsigned int i;
 
+	if (tracer_write_errors) {
+		tracer_write_errors--;
+		errno = tracer_write_error;
+		return -1;
+	}
 	CHECK_EQ(*(uint32_t *)parts[0].iov_base, INDEX);
 	CHECK_EQ(parts[1].iov_len, sizeof(*payload));
 	CHECK_EQ(payload->name_loc, parts[2].iov_len << 16);

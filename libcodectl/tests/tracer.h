@@ -48,6 +48,10 @@ struct tracer {
 #define NR_TRACERS	2
 extern struct tracer tracers[NR_TRACERS];
 
+/* Of the stand-in: writes that fail next, with this error; events deleted so far. */
+extern int tracer_write_error;
+extern unsigned int tracer_write_errors, tracer_deletes;
+
 /* Whether they are ftrace's. */
 bool tracer_is_real(void);
 
