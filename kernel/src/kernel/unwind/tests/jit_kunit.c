@@ -181,6 +181,62 @@ static void descending(struct kunit *test)
 	f->image.table[1].fre[0].size = STEP + 1;
 	put_image(test, f);
 	KUNIT_EXPECT_EQ(test, -EINVAL, jit_find(&f->jit, ROW_OFF(0), &fre));
+	/* And round to the lowest addresses. */
+	f->image.table[1].fre[0].size = U32_MAX;
+	put_image(test, f);
+	KUNIT_EXPECT_EQ(test, -EINVAL, jit_find(&f->jit, ROW_OFF(0), &fre));
+}
+
+/* What has retired keeps its first byte: the next table may not start there. */
+static void next_table_at_a_retired_row(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct code_jit_unwind_fre fre;
+
+	f->image.table[0].fre[1].size = 0;
+	f->image.table[1].fre[0].ip_off = ROW_OFF(1) + 1;
+	put_image(test, f);
+	KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, ROW_OFF(1) + 1, &fre));
+	KUNIT_EXPECT_EQ(test, fre.cfa_off, 2);
+	f->image.table[1].fre[0].ip_off = ROW_OFF(1);
+	put_image(test, f);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			jit_find(&f->jit, ROW_OFF(1) + 1, &fre));
+}
+
+struct small_table {
+	struct code_jit_unwind_table	header;
+	struct code_jit_unwind_fre	fre;
+};
+
+/* As many tables as may be in a chain, and one more. */
+static void longest_chain(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct code_jit_unwind_fre fre;
+	struct small_table t;
+	unsigned int i;
+
+	for (i = 0; i <= CODE_JIT_MAX_TABLES; i++) {
+		t = (struct small_table) {
+			.header.reserved_len = ROW_LEN,
+			.header.used_len = ROW_LEN,
+			.header.next = i == CODE_JIT_MAX_TABLES ? 0 :
+				       f->at + (i + 1) * sizeof(t),
+			.fre.ip_off = ROW_OFF(i),
+			.fre.size = SIZE,
+			.fre.cfa_off = i,
+		};
+		KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)f->at +
+						      i * sizeof(t), &t,
+						      sizeof(t)));
+	}
+
+	f->jit.seq = 0;
+	i = CODE_JIT_MAX_TABLES - 1;
+	KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, ROW_OFF(i), &fre));
+	KUNIT_EXPECT_EQ(test, fre.cfa_off, i);
+	KUNIT_EXPECT_EQ(test, -EINVAL, jit_find(&f->jit, ROW_OFF(i + 1), &fre));
 }
 
 static void default_rule(struct kunit *test)
@@ -346,6 +402,8 @@ static int jit_test_init(struct kunit *test)
 static struct kunit_case jit_test_cases[] = {
 	KUNIT_CASE(one_field_changed),
 	KUNIT_CASE(descending),
+	KUNIT_CASE(next_table_at_a_retired_row),
+	KUNIT_CASE(longest_chain),
 	KUNIT_CASE(default_rule),
 	KUNIT_CASE(ends_of_memory),
 	KUNIT_CASE(without_page_faults),

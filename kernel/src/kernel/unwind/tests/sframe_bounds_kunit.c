@@ -71,6 +71,7 @@ static const struct {
 	{ "mangled RA", FRE(1), 1, INFO(SP, 1, 0) | SFRAME_FRE_MANGLED_RA, 0,
 	  -EINVAL },
 	{ "word size 3", FRE(1), 1, INFO(SP, 1, 3), 0, -EINVAL },
+	{ "word size 3, no word", FRE(1), 1, INFO(FP, 0, 3), 0, -EINVAL },
 	{ "word over the end", FRE(1), 1, INFO(SP, 1, 1), 0, -EINVAL },
 	{ "15 words", FRE(1), 1, INFO(SP, 15, 2), 0, -EINVAL },
 };
