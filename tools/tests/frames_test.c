@@ -106,6 +106,14 @@ static bool folds(struct frames *frames, uint64_t id, uint64_t offset, bool exac
 			      exact), wanted);
 }
 
+static bool has_no_function(struct frames *frames, uint64_t id)
+{
+	char text[3000];
+
+	snprintf(text, sizeof(text), "[%s]", basename(self));
+	return folds(frames, id, file_offset(target), true, text);
+}
+
 /* --- files */
 
 static void functions_of_a_file(void)
@@ -147,6 +155,21 @@ static void functions_of_moved_text(void)
 		 (unsigned long long)at + 2);
 	CHECK(shows(frames, 1, at + 2, true, text));
 	CHECK(folds(frames, 1, at + 1, false, "target"));
+	frames_free(frames);
+}
+
+/* Another file of that name has other functions. */
+static void functions_of_another_build(void)
+{
+	struct frames *frames = frames_new();
+	unsigned int i;
+
+	for (i = 0; i < build_id_len; i += build_id_len - 1) {
+		build_id[i] ^= 1;
+		add_file(frames, 1 + i, self, VERIFIED);
+		build_id[i] ^= 1;
+		CHECK(has_no_function(frames, 1 + i));
+	}
 	frames_free(frames);
 }
 
@@ -592,6 +615,7 @@ int main(void)
 	find_self();
 	RUN(functions_of_a_file);
 	RUN(functions_of_moved_text);
+	RUN(functions_of_another_build);
 	RUN(functions_of_a_claimed_file);
 	RUN(offsets_of_no_file);
 	RUN(offsets_in_another_unit);

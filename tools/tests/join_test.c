@@ -211,6 +211,46 @@ static void stacks_in_parts(void)
 	join_free(join);
 }
 
+/* Frames go where they belong, and those that come twice do not count twice. */
+static void a_part_that_comes_twice(void)
+{
+	struct join *join = start();
+
+	event(join, 0, 7, 1, FUTEX);
+	part(join, 7, 1, 3, 2, 1, 0x10);
+	part(join, 7, 1, 3, 2, 1, 0x10);
+	part(join, 7, 1, 3, 2, 1, 0x10);
+	end(join, "");
+	CHECK(join_counts(join)->incomplete == 1);
+	join_free(join);
+
+	join = start();
+	event(join, 0, 7, 1, FUTEX);
+	part(join, 7, 1, 3, 0, 2, 0x10);
+	part(join, 7, 1, 3, 0, 2, 0x10);
+	part(join, 7, 1, 3, 2, 1, 0x10);
+	end(join, "100:7:10/3 ");
+	join_free(join);
+}
+
+/* What has its stack waits one pass more after each record. */
+static void a_cookie_a_pass_after_the_stack(void)
+{
+	struct join *join = start();
+
+	join_pass(join);
+	event(join, 0, 7, 1, FUTEX);
+	stack(join, 7, 1, 0x10);
+	join_pass(join);
+	CHECK(!*got);
+	event(join, 1, 7, 1, SWITCH);
+	join_pass(join);
+	CHECK(!*got);
+	end(join, "100:7:10/2 101:7:10/2 ");
+	CHECK(join_counts(join)->stray_stacks == 0);
+	join_free(join);
+}
+
 static void stacks_with_a_part_missing(void)
 {
 	struct join *join = start();
@@ -267,6 +307,8 @@ int main(void)
 	RUN(lost_records_part_event_and_cookie);
 	RUN(lost_stacks_leave_events_pending);
 	RUN(stacks_in_parts);
+	RUN(a_part_that_comes_twice);
+	RUN(a_cookie_a_pass_after_the_stack);
 	RUN(stacks_with_a_part_missing);
 	RUN(truncated_and_empty_stacks);
 	RUN(many_threads);

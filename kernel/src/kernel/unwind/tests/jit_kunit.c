@@ -63,6 +63,8 @@ static const struct {
 	{ "retired", ROW(0, 1, size), 4, 0, ROW_OFF(1), -ENODATA },
 	{ "behind a retired row", ROW(0, 1, size), 4, 0, ROW_OFF(2), 0, 2 },
 	{ "row up to 2^32", ROW(1, 1, size), 4, U32_MAX, U32_MAX, 0, 3 },
+	{ "before a row up to 2^32", ROW(0, 0, size), 4, U32_MAX, FIRST - 2,
+	  -ENODATA },
 	{ "no row in use", AT(table[0].used_len), 8, 0, ROW_OFF(0), -ENODATA },
 	{ "less than a row", AT(table[0].used_len), 8, 23, ROW_OFF(0), -ENODATA },
 	{ "half of the second row", AT(table[0].used_len), 8, ROW_LEN + 12,

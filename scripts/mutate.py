@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Changes single lines of the sources, and demands that a test fails for each.
+
+usage: mutate.py [-j JOBS] [-k PATTERN] host TOP WORKDIR
+       mutate.py [-k PATTERN] guest TOP WORKDIR BUILDDIR
+
+What is changed, and which test has to notice, is in scripts/mutations/*.list,
+a line each:
+
+    FILE :: TEST :: OLD => NEW
+
+OLD has to be found exactly once, where any space stands for any other, so that no
+line of a list goes out of date unnoticed.  All of it happens in copies of the
+tree in WORKDIR.  The tests have to pass there as long as nothing is changed; a
+change that does not compile is an error.  Prints TAP.
+"""
+import argparse
+import fnmatch
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+# What the tests on the host are made of.
+HOST_PARTS = ["kernel/src", "libcodectl", "selftests/host", "tools",
+              "scripts/mutations"]
+
+
+class Mutation:
+    def __init__(self, where, file, test, old, new):
+        self.where, self.file, self.test = where, file, test
+        self.old, self.new = old, new
+
+    def __str__(self):
+        return "%s: %s => %s" % (self.file, self.old, self.new or "nothing")
+
+    def apply(self, text):
+        """The text with the change, or None if it is not there once."""
+        words = [re.escape(word) for word in self.old.split()]
+        places = list(re.finditer(r"\s+".join(words), text))
+        if len(places) != 1:
+            return None
+        start, end = places[0].span()
+        return text[:start] + self.new + text[end:]
+
+
+def read_list(path):
+    mutations = []
+    with open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            line = line.strip()
+            if not line or line.startswith("#"):
+                continue
+            where = "%s:%d" % (os.path.basename(path), number)
+            try:
+                file, test, change = [part.strip()
+                                      for part in line.split(" :: ")]
+                old, new = [part.strip()
+                            for part in (change + " ").split(" => ")]
+            except ValueError:
+                sys.exit("mutate.py: %s: not FILE :: TEST :: OLD => NEW" % where)
+            mutations.append(Mutation(where, file, test, old, new))
+    return mutations
+
+
+class Report:
+    """TAP, from several threads."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.count = self.failed = 0
+
+    def result(self, passed, name, said=""):
+        with self.lock:
+            self.count += 1
+            self.failed += not passed
+            for line in said.splitlines()[-20:]:
+                print("# " + line)
+            # What comes behind a # is no name.
+            print("%sok %d %s" % ("" if passed else "not ", self.count,
+                                  name.replace("#", "No.")), flush=True)
+
+    def end(self):
+        print("1..%d" % self.count)
+        return 1 if self.failed or not self.count else 0
+
+
+def run(command, cwd, seconds, env=None):
+    """Status, or None if it took too long, and what was said."""
+    with subprocess.Popen(command, cwd=cwd, env=env, text=True,
+                          errors="replace", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          start_new_session=True) as process:
+        try:
+            said, _ = process.communicate(timeout=seconds)
+            return process.returncode, said
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            said, _ = process.communicate()
+            return None, said
+
+
+def write(path, text):
+    """A new file: the old one may be linked from elsewhere."""
+    if os.path.exists(path):
+        os.unlink(path)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+class Place:
+    """A copy of the tree in which one mutation at a time is tried."""
+
+    def __init__(self, top, where):
+        self.top, self.where = top, where
+        self.seconds = {}
+
+    def try_one(self, mutation, report):
+        path = os.path.join(self.where, self.inside(mutation.file))
+        text = read(path)
+        changed = mutation.apply(text)
+        if changed is None:
+            report.result(False, str(mutation),
+                          "%s: not found once" % mutation.where)
+            return
+        write(path, changed)
+        try:
+            status, said = self.build(mutation.test)
+            if status != 0:
+                report.result(False, "%s: does not compile" % mutation, said)
+                return
+            status, said = self.test(mutation.test)
+        finally:
+            write(path, text)
+        failed = re.search(r"^\s*not ok \d+ (- )?(.*)$", said, re.M)
+        by = failed.group(2) if failed else \
+            "time" if status is None else "status %s" % status
+        if status == 0:
+            report.result(False, "%s: %s does not notice" %
+                          (mutation, mutation.test))
+        else:
+            report.result(True, "%s: noticed by %s: %s" %
+                          (mutation, mutation.test, by))
+
+    def try_unchanged(self, test, report):
+        status, said = self.build(test)
+        if status == 0:
+            start = time.monotonic()
+            status, said = self.test(test)
+            self.seconds[test] = time.monotonic() - start
+        report.result(status == 0, "%s passes where nothing is changed" % test,
+                      "" if status == 0 else said)
+        return status == 0
+
+
+class HostPlace(Place):
+    def inside(self, file):
+        return file
+
+    def build(self, test):
+        return run(["make", "-s", "--no-print-directory", "-f",
+                    "scripts/mutations/host.mk", "bin/" + test],
+                   self.where, 600)
+
+    def test(self, test):
+        env = dict(os.environ)
+        env.pop("EXPECT_ALL_FEATURES", None)
+        formats = ["tools/tests/formats"] if test == "parse_test" else []
+        return run([os.path.join("bin", test)] + formats, self.where,
+                   60 + 20 * self.seconds.get(test, 30), env)
+
+
+def copy_for_host(top, where):
+    shutil.rmtree(where, ignore_errors=True)
+    for part in HOST_PARTS:
+        shutil.copytree(os.path.join(top, part), os.path.join(where, part),
+                        symlinks=True)
+
+
+class GuestPlace(Place):
+    """A tree of the kernel with objects of its own, and a guest to boot."""
+
+    def __init__(self, top, where, build):
+        super().__init__(top, where)
+        self.kernel = os.path.join(build, "guest")
+        self.build_dir = build
+
+    def inside(self, file):
+        prefix = "kernel/src/"
+        if not file.startswith(prefix):
+            sys.exit("mutate.py: %s is not of the kernel" % file)
+        return "linux/" + file[len(prefix):]
+
+    def build(self, test):
+        return run([os.path.join(self.top, "scripts/mutations/build-guest.sh"),
+                    self.top, self.where, self.build_dir], self.where, 7200)
+
+    def test(self, test):
+        return run([os.path.join(self.top, "scripts/mutations/run-guest.sh"),
+                    self.top, self.where, self.build_dir, test],
+                   self.where, 1200)
+
+
+def try_all(places, mutations, report):
+    """In each place, tests that pass unchanged, then what they have to notice."""
+    tests = list(dict.fromkeys(mutation.test for mutation in mutations))
+    works = {test for test in tests if places[0].try_unchanged(test, report)}
+    for place in places[1:]:
+        shutil.rmtree(place.where, ignore_errors=True)
+        shutil.copytree(places[0].where, place.where, symlinks=True)
+        place.seconds = places[0].seconds
+    left = queue.Queue()
+    for mutation in mutations:
+        if mutation.test in works:
+            left.put(mutation)
+
+    def work(place):
+        while True:
+            try:
+                mutation = left.get_nowait()
+            except queue.Empty:
+                return
+            place.try_one(mutation, report)
+
+    threads = [threading.Thread(target=work, args=(place,))
+               for place in places]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-j", type=int, default=2, dest="jobs")
+    parser.add_argument("-k", default="*", dest="pattern",
+                        help="only those whose line matches")
+    parser.add_argument("where", choices=["host", "guest"])
+    parser.add_argument("top")
+    parser.add_argument("work")
+    parser.add_argument("build", nargs="?")
+    args = parser.parse_args()
+    top, work = os.path.abspath(args.top), os.path.abspath(args.work)
+
+    path = os.path.join(top, "scripts/mutations", args.where + ".list")
+    mutations = [mutation for mutation in read_list(path)
+                 if fnmatch.fnmatchcase("%s :: %s" % (mutation.test, mutation),
+                                        "*%s*" % args.pattern)]
+    report = Report()
+    if args.where == "host":
+        places = [HostPlace(top, os.path.join(work, str(i)))
+                  for i in range(max(1, args.jobs))]
+        copy_for_host(top, places[0].where)
+    else:
+        places = [GuestPlace(top, work, os.path.abspath(args.build))]
+    try_all(places, mutations, report)
+    sys.exit(report.end())
+
+
+if __name__ == "__main__":
+    main()

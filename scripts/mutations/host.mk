@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+#
+# Builds the tests that mutations are run against, in a copy of the tree:
+#
+#	make -f scripts/mutations/host.mk bin/TEST...
+#
+# Called by scripts/mutate.py.  All names are relative, so that one copy's
+# objects are another one's too, as far as ccache goes.
+
+CC	?= gcc
+FLAGS	:= -O1 -std=gnu11 -D_GNU_SOURCE -MMD -MP
+UAPI	:= kernel/src/include/uapi
+UNWIND	:= kernel/src/kernel/unwind
+LIB	:= libcodectl
+LIB_INC	:= -I$(LIB)/src/shim -I$(UNWIND) -I$(LIB)/include -I$(UAPI)
+
+SOURCES	:= $(basename $(notdir $(wildcard $(LIB)/src/*.c)))
+HELPERS	:= obj/tests/test.o obj/tests/stand_in.o
+
+all:
+	@echo "host.mk: say which of bin/" >&2; exit 1
+
+# --- libcodectl
+
+obj/lib/%.o: $(LIB)/src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) $(LIB_INC) -c -o $@ $<
+
+obj/order/%.o: $(LIB)/src/%.c $(LIB)/tests/order.h
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) $(LIB_INC) -include $(LIB)/tests/order.h -c -o $@ $<
+
+obj/tests/%.o: $(LIB)/tests/%.c
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) $(LIB_INC) -c -o $@ $<
+
+bin/name_%_test: obj/tests/name_%_test.o obj/tests/tracer.o $(HELPERS) $(SOURCES:%=obj/lib/%.o)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ -lpthread
+
+# It includes lookup.c.
+bin/order_test: obj/tests/order_test.o $(HELPERS) \
+		$(patsubst %,obj/order/%.o,$(filter-out lookup,$(SOURCES)))
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ -lpthread
+
+# --- codectl(1)
+
+LIBRARIES := libtracefs libtraceevent libdw libelf
+TOOLS	:= parse_test join_test frames_test
+TESTED	:= join mapping perf_map proc_line tool trace_record \
+	   frames names stacks symbol tally
+
+$(TOOLS:%=obj/tools/%.o): obj/tools/%.o: tools/tests/%.c
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) -DVERSION='"0"' -Itools -I$(UAPI) \
+		`pkg-config --cflags $(LIBRARIES)` -c -o $@ $<
+
+obj/tools/%.o: tools/%.c
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) -DVERSION='"0"' -Itools -I$(UAPI) \
+		`pkg-config --cflags $(LIBRARIES)` -c -o $@ $<
+
+$(TOOLS:%=bin/%): bin/%: obj/tools/%.o $(TESTED:%=obj/tools/%.o)
+	@mkdir -p $(@D)
+	$(CC) -Wl,--build-id -o $@ $^ `pkg-config --libs $(LIBRARIES)`
+
+# --- the readers of the kernel
+
+bin/sframe_kunit bin/sframe_bounds_kunit bin/jit_kunit bin/jit_order: bin/%: FORCE
+	@mkdir -p $(@D)
+	@$(MAKE) -s --no-print-directory -C selftests/host CFLAGS=-O1 WARN=-w \
+		O=../../obj/host ../../obj/host/kunit/$*
+	@ln -sf ../obj/host/kunit/$* $@
+
+# --- the rest of libcodectl's
+
+bin/%_test: obj/tests/%_test.o $(HELPERS) $(SOURCES:%=obj/lib/%.o)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ -lpthread
+
+FORCE:
+
+-include $(wildcard obj/*/*.d)
+
+.PHONY: all FORCE
+.SECONDARY:
+.DELETE_ON_ERROR:
