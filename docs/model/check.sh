@@ -70,6 +70,16 @@ verified()
 verified ascending "rows in increasing order of address"
 verified descending "rows in decreasing order of address" -DDESCENDING
 
+# Each barrier of the files that are named has a line in the list.
+barriers='smp_[rw]?mb\(\)|smp_(load_acquire|store_release)\(|__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)'
+while read -r file; do
+	here_are=$(grep -v '^[[:space:]]*\*' "$top/$file" | grep -c -E "$barriers")
+	listed=$(grep -v '^#' "$here/barriers.list" | cut -d'|' -f2,3 |
+		grep -F "$file|" | grep -c -E "($barriers)[^;]*;?\$")
+	[ "$here_are" -gt 0 ] && [ "$here_are" -eq "$listed" ]
+	result $? "$here_are barriers are in $file, $listed in the list"
+done < <(grep -v '^#' "$here/barriers.list" | cut -d'|' -f2 | sort -u | grep .)
+
 while IFS='|' read -r name file text what; do
 	verify "$name" "-DNO_$name"
 	finds "$name"

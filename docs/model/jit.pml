@@ -34,6 +34,13 @@
 #endif
 #define STUB	AT(3)		/* code that never gets a row is there */
 
+/* The lower one of two addresses that follow each other. */
+#ifdef DESCENDING
+#define LOWER(nr)	AT((nr) + 1)
+#else
+#define LOWER(nr)	AT(nr)
+#endif
+
 /* Locations */
 #define USED(t)		(t)
 #define NEXT(t)		(TABLES + (t))
@@ -65,6 +72,7 @@ byte n;
 byte fence;
 
 bit has_seq;			/* else nothing is rewritten */
+bit warm;			/* the reader keeps the row of the only address sampled */
 bit unlinked[TRUNCATED];	/* can no more be entered */
 byte inside = NOTHING;		/* where the runner has a frame */
 
@@ -205,12 +213,18 @@ inline rmb()
 #define rmb_seq_end()		rmb()
 #endif
 
+#ifdef NO_ROW_RMB
+#define rmb_row()		skip
+#else
+#define rmb_row()		rmb()
+#endif
+
 /* --- the writer */
 
-inline write_row(t, r, ip, rule)
+inline write_row(t, r, ip, size, rule)
 {
 	store(IP(t, r), ip);
-	store(SIZE(t, r), 1);
+	store(SIZE(t, r), size);
 	store(RULE(t, r), rule)
 }
 
@@ -223,69 +237,18 @@ inline vacate(code)
 #endif
 }
 
-inline publish(t, r, ip, rule)
+inline publish(t, r, ip, size, rule)
 {
-	write_row(t, r, ip, rule);
+	write_row(t, r, ip, size, rule);
 	store_used(USED(t), r + 1)
 }
 
 inline rewrite()
 {
-	/* Compact: one row is left, and the second table is free. */
-	store(SEQ, 1);
-	wmb_seq_odd();
-	write_row(0, 0, AT(2), F2);
-	store(USED(0), 1);
-	store(NEXT(0), 0);
-	store_seq_even(SEQ, 2);
-
-	/* Append as before. */
-	publish(0, 1, AT(4), F4);
-	store_entry(ENTRY(AT(4)), F4);
-	publish(1, 0, AT(5), F5);
-	store_next(NEXT(0), 1);
-	store_entry(ENTRY(AT(5)), F5);
-
-	/* Reuse the first address: all rows move. */
-	vacate(DEFAULT);
-	store(SEQ, 3);
-	wmb_seq_odd();
-	write_row(1, 1, AT(5), F5);
-	write_row(1, 0, AT(4), F4);
-	store(USED(1), 2);
-	write_row(0, 1, AT(2), F2);
-	write_row(0, 0, AT(0), F0_AGAIN);
-	store_seq_even(SEQ, 4);
-	store_entry(ENTRY(AT(0)), F0_AGAIN);
-}
-
-/*
- * Without a sequence count: what comes last may be retired, and its address get
- * another row.  In decreasing order that one would not be found.
- */
-inline reuse_last()
-{
-#ifndef DESCENDING
-	vacate(F2);
-	store(SIZE(1, 0), 0);
-	publish(1, 1, AT(2), F2_AGAIN);
-	store_entry(ENTRY(AT(2)), F2_AGAIN)
-#else
-	skip
-#endif
-}
-
-active proctype writer()
-{
-	(fence != 0);
-
-	publish(0, 0, AT(0), F0);
-	store_entry(ENTRY(AT(0)), F0);
-	publish(0, 1, AT(1), F1);
-	store_entry(ENTRY(AT(1)), F1);
-
 	/* The table is full: chain the second. */
-	publish(1, 0, AT(2), F2);
+	publish(0, 1, AT(1), 1, F1);
+	store_entry(ENTRY(AT(1)), F1);
+	publish(1, 0, AT(2), 1, F2);
 	store_next(NEXT(0), 1);
 	store_entry(ENTRY(AT(2)), F2);
 
@@ -296,46 +259,138 @@ active proctype writer()
 	vacate(F1);
 	store(SIZE(0, 1), 0);
 
+	/* Compact: one row is left, and the second table is free. */
+	store(SEQ, 1);
+	wmb_seq_odd();
+	write_row(0, 0, AT(2), 1, F2);
+	store(USED(0), 1);
+	store(NEXT(0), 0);
+	store_seq_even(SEQ, 2);
+
+	/* Append as before. */
+	publish(0, 1, AT(4), 1, F4);
+	store_entry(ENTRY(AT(4)), F4);
+	publish(1, 0, AT(5), 1, F5);
+	store_next(NEXT(0), 1);
+	store_entry(ENTRY(AT(5)), F5);
+
+	/* Reuse the first address: all rows move. */
+	vacate(DEFAULT);
+	store(SEQ, 3);
+	wmb_seq_odd();
+	write_row(1, 1, AT(5), 1, F5);
+	write_row(1, 0, AT(4), 1, F4);
+	store(USED(1), 2);
+	write_row(0, 1, AT(2), 1, F2);
+	write_row(0, 0, AT(0), 1, F0_AGAIN);
+	store_seq_even(SEQ, 4);
+	store_entry(ENTRY(AT(0)), F0_AGAIN);
+}
+
+/*
+ * Without a sequence count: what comes last may be retired, and its addresses, from
+ * any on, get another row; in decreasing order only those beyond it, as its own
+ * row would not be found.
+ */
+#ifdef DESCENDING
+#define AGAIN	AT(4)
+#else
+#define AGAIN	AT(2)
+#endif
+
+inline retire_last()
+{
+	publish(0, 1, LOWER(1), 2, F1);
+	store_entry(ENTRY(AT(1)), F1);
+	store_entry(ENTRY(AT(2)), F1);
+
+	vacate(F1);
+	store(SIZE(0, 1), 0);
+	store_entry_retired(ENTRY(AT(1)), DEFAULT);
+
+	/* The table is full: chain the second, in the middle of that row. */
+	publish(1, 0, AGAIN, 1, F2);
+	store_next(NEXT(0), 1);
+	store_entry(ENTRY(AGAIN), F2);
+
+#ifndef DESCENDING
+	vacate(F2);
+	store(SIZE(1, 0), 0);
+	publish(1, 1, AGAIN, 1, F2_AGAIN);
+	store_entry(ENTRY(AGAIN), F2_AGAIN)
+#endif
+}
+
+active proctype writer()
+{
+	(fence != 0);
+
+	publish(0, 0, AT(0), 1, F0);
+	store_entry(ENTRY(AT(0)), F0);
+
 	if
 	:: has_seq -> rewrite()
-	:: else -> reuse_last()
+	:: else -> retire_last()
 	fi
 }
 
 /* --- the reader: the kernel, in the place of the sampled thread */
 
 #ifdef DESCENDING
-#define FOLLOWS		(ip + size <= last)
+#define FOLLOWS		(ip + size <= limit)
 #define BEHIND_LAST	(addr < ip)
-#define BEFORE_ADDR	(ip > addr)
-#define CHOSEN		(lo)
+#define LIMIT		ip
+#define LOWEST		(used - 1)
 #else
-#define FOLLOWS		(ip >= last_end && ip > last)
+#define FOLLOWS		(ip >= limit)
 #define BEHIND_LAST	(addr >= ip + size)
-#define BEFORE_ADDR	(ip <= addr)
-#define CHOSEN		(lo - 1)
+#define LIMIT		(ip + (size > 0 -> size : 1))
+#define LOWEST		0
 #endif
 
+/* jit_bisect(): with two rows at most, one comparison at most */
 inline bisect(t)
 {
-	lo = 0;
-	high = used;
-	do
-	:: lo < high ->
-		load(IP(t, (lo + high) / 2), ip);
-		if
-		:: BEFORE_ADDR -> lo = (lo + high) / 2 + 1
-		:: else -> high = (lo + high) / 2
-		fi
-	:: else -> break
-	od;
+	row = LOWEST;
 	if
-	:: CHOSEN >= 0 && CHOSEN < used ->
-		load(IP(t, CHOSEN), ip);
-		load(SIZE(t, CHOSEN), size);
+	:: used == ROWS ->
+		load(IP(t, 1 - row), ip);
 		if
-		:: ip <= addr && addr < ip + size -> load(RULE(t, CHOSEN), found)
+		:: ip <= addr -> row = 1 - row
 		:: else
+		fi
+	:: else
+	fi;
+	load(IP(t, row), ip);
+	load(SIZE(t, row), size);
+	if
+	:: ip <= addr && addr < ip + size -> load(RULE(t, row), found)
+	:: else
+	fi
+}
+
+inline load_last_row()
+{
+	load(IP(table, used - 1), ip);
+	load(SIZE(table, used - 1), size)
+}
+
+/* jit_skip_table(): @onward is 0 where it returns false */
+inline skip_table()
+{
+#ifdef NO_NEXT_BEFORE_ROW
+	load_last_row();
+#endif
+	load(NEXT(table), onward);
+	if
+	:: onward != 0 ->
+		rmb_next();
+#ifndef NO_NEXT_BEFORE_ROW
+		load_last_row();
+#endif
+		if
+		:: BEHIND_LAST -> limit = LIMIT
+		:: else -> onward = 0
 		fi
 	:: else
 	fi
@@ -344,8 +399,7 @@ inline bisect(t)
 inline search()
 {
 	table = 0;
-	last = 0;
-	last_end = 0;
+	limit = 0;
 	found = DEFAULT;
 	do
 	:: load(USED(table), used);
@@ -364,19 +418,10 @@ inline search()
 			fi
 		:: else
 		fi;
-		load(IP(table, used - 1), ip);
-		load(SIZE(table, used - 1), size);
+		skip_table();
 		if
-		:: BEHIND_LAST
-		:: else -> bisect(table); break
-		fi;
-		last = ip;
-		last_end = ip + size;
-		load(NEXT(table), table);
-		rmb_next();
-		if
-		:: table == 0 -> break
-		:: else
+		:: onward == 0 -> bisect(table); break
+		:: else -> table = onward
 		fi
 	od
 }
@@ -424,6 +469,46 @@ inline lookup()
 	od
 }
 
+/* jit_row_remains(): what the reader keeps of a row is its rule. */
+inline look_again()
+{
+	load(SIZE(kept_row / ROWS, kept_row % ROWS), size);
+	again = kept_seq;
+	if
+	:: has_seq ->
+		rmb_row();
+		load(SEQ, again)
+	:: else
+	fi;
+	if
+	:: size != 0 && again == kept_seq -> found = kept
+	:: else
+	fi
+}
+
+inline find_rule()
+{
+	found = NOTHING;
+	if
+	:: kept != NOTHING ->
+		start = floor;
+		look_again()
+	:: else
+	fi;
+	if
+	:: found == NOTHING ->
+		lookup();
+		if
+		:: warm && found != DEFAULT && found != TRUNCATED ->
+			kept = found;
+			kept_row = table * ROWS + row;
+			kept_seq = seq
+		:: else
+		fi
+	:: else
+	fi
+}
+
 /*
  * A truncated stack is right only beside a rewrite, one that is not over for
  * all that this thread has seen before.
@@ -453,7 +538,8 @@ active proctype runner()
 	byte floor = LOCATIONS;
 	byte pending, i, j, later, pick;
 	byte addr, code, seq, again, tries, start;
-	byte table, used, last, last_end, lo, high, ip, size, found;
+	byte table, used, onward, limit, row, ip, size, found;
+	byte kept = NOTHING, kept_row, kept_seq;
 	bit rewritten;
 
 	(fence != 0);
@@ -461,7 +547,10 @@ active proctype runner()
 end_idle:
 	do
 	:: atomic {
-		select(addr : 0 .. ADDRS - 1);
+		if
+		:: warm -> addr = (has_seq -> AT(0) : AGAIN)
+		:: else -> select(addr : 0 .. ADDRS - 1)
+		fi;
 		load(ENTRY(addr), code);
 		rmb_entry();
 		if
@@ -478,14 +567,14 @@ end_idle:
 		:: skip
 		fi;
 #endif
-		lookup();
+		find_rule();
 		check()
 	   :: else
 	   fi;
 	   d_step {
 		inside = NOTHING;
 		addr = 0; code = 0; seq = 0; again = 0; tries = 0; start = 0;
-		table = 0; used = 0; last = 0; last_end = 0; lo = 0; high = 0;
+		table = 0; used = 0; onward = 0; limit = 0; row = 0;
 		ip = 0; size = 0; found = 0; rewritten = 0; pick = 0
 	   }
 	od
@@ -495,6 +584,10 @@ end_idle:
 init {
 	if
 	:: has_seq = 1
+	:: skip
+	fi;
+	if
+	:: warm = 1
 	:: skip
 	fi;
 	d_step {

@@ -12,8 +12,10 @@
  *	used_len			rows, the last one first
  *
  *	rows and used_len of		next
- *	the next table			acquire, pairs with (b)
- *	release			(b)	used_len of the next table
+ *	the next table, and		acquire, pairs with (b)
+ *	size of a last row that		the last row, used_len of the
+ *	has retired			next table
+ *	release			(b)
  *	next
  *
  *	seq, odd			seq, even
@@ -21,6 +23,9 @@
  *	whatever is rewritten		all of the above
  *	release			(d)	read barrier, pairs with (c)
  *	seq, even			seq, the same
+ *
+ * A row that was found before is as good as long as its size is not 0, and then,
+ * behind another read barrier that pairs with (c), seq is the same.
  *
  * Each field is read by one load, which is bounded to a range that access_ok()
  * has passed.  No loop runs more often than CODE_JIT_MAX_TABLES times.
@@ -179,7 +184,11 @@ static __always_inline bool jit_skip_table(struct jit_walk *walk)
 		offsetof(struct code_jit_unwind_table, next), &walk->err);
 	if (!next)
 		return false;
-	/* Before the next table; pairs with (b). */
+	/*
+	 * Before the next table, and before the last row here: who sees a table
+	 * that starts inside a row which has retired has to see that it has, or
+	 * the chain would look broken.  Pairs with (b).
+	 */
 	smp_rmb();
 
 	jit_get_range(walk, jit_row_addr(walk->table, walk->nr - 1), &start,
