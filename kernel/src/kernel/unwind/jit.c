@@ -37,6 +37,7 @@
 #include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
+#include <linux/nospec.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -139,7 +140,7 @@ static __always_inline int jit_get_row(struct jit_walk *walk,
 /* How many rows there are; none of them leaves user space. */
 static __always_inline void jit_get_nr(struct jit_walk *walk)
 {
-	unsigned long rows = jit_row_addr(walk->table, 0);
+	const u64 room = TASK_SIZE_MAX - jit_row_addr(walk->table, 0);
 	u64 used, reserved;
 
 	used = unwind_user_load_u64(walk->table +
@@ -149,7 +150,8 @@ static __always_inline void jit_get_nr(struct jit_walk *walk)
 	reserved = unwind_user_load_u64(walk->table +
 		offsetof(struct code_jit_unwind_table, reserved_len), &walk->err);
 
-	used = min3(used, reserved, (u64)(TASK_SIZE_MAX - rows));
+	/* Nor is one speculated on that does. */
+	used = array_index_nospec(min3(used, reserved, room), room + 1);
 	walk->nr = used / sizeof(struct code_jit_unwind_fre);
 }
 
