@@ -244,21 +244,27 @@ sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 		if (cur->pos >= end)
 			return -EINVAL;
 		sframe_next_fre(cur, type, &start, &info);
-		/* Not that each of many FREs faults. */
-		if (cur->err)
-			return cur->err;
 		if (start > ip_off)
 			break;
-		/* Neither mangled nor of a size that there is not. */
-		if (info >= SFRAME_FRE_DATAWORD_NO_SIZE)
-			return -EINVAL;
 
 		found = info;
 		fre->words = cur->pos;
+		/* Nearly all have words, of one byte each; 0 is no such info. */
+		if (info - SFRAME_FRE_ONE_WORD < SFRAME_FRE_WORDS_1B) {
+			cur->pos += SFRAME_FRE_DATAWORD_COUNT(info);
+			continue;
+		}
+		/* Not that each of many FREs faults. */
+		if (cur->err)
+			return cur->err;
+		/* Neither mangled nor of a size that there is not. */
+		if (info >= SFRAME_FRE_DATAWORD_NO_SIZE)
+			return -EINVAL;
 		cur->pos += SFRAME_FRE_DATAWORD_COUNT(info) <<
 			    SFRAME_FRE_DATAWORD_SIZE(info);
 	}
-	cur->budget -= most - nr;
+	/* The one beyond the address counts, too. */
+	cur->budget -= min(most - nr + 1, most);
 	if (!fre->words)
 		return -EINVAL;
 

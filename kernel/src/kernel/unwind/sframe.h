@@ -63,6 +63,9 @@ struct sframe_fde_idx {
 #define SFRAME_FRE_DATAWORD_COUNT(info)	(((info) >> 1) & 0xf)
 #define SFRAME_FRE_DATAWORD_SIZE(info)	((info) >> 5)
 #define SFRAME_FRE_DATAWORD_NO_SIZE	0x60
+/* Words of one byte: from one of them on, so many infos. */
+#define SFRAME_FRE_ONE_WORD		0x02
+#define SFRAME_FRE_WORDS_1B		0x1e
 #define SFRAME_FRE_MANGLED_RA		0x80
 
 /* "Flexible FDE Type Interpretation", control data */
