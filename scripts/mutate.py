@@ -188,18 +188,17 @@ def copy_for_host(top, where):
 
 
 class GuestPlace(Place):
-    """A tree of the kernel with objects of its own, and a guest to boot."""
+    """Objects of the kernel, of a changed file among them, and a guest to boot."""
 
     def __init__(self, top, where, build):
         super().__init__(top, where)
-        self.kernel = os.path.join(build, "guest")
         self.build_dir = build
 
     def inside(self, file):
         prefix = "kernel/src/"
         if not file.startswith(prefix):
             sys.exit("mutate.py: %s is not of the kernel" % file)
-        return "linux/" + file[len(prefix):]
+        return "obj/" + file[len(prefix):]
 
     def build(self, test):
         return run([os.path.join(self.top, "scripts/mutations/build-guest.sh"),
@@ -207,8 +206,15 @@ class GuestPlace(Place):
 
     def test(self, test):
         return run([os.path.join(self.top, "scripts/mutations/run-guest.sh"),
-                    self.top, self.where, self.build_dir, test],
-                   self.where, 1200)
+                    self.top, self.where, test], self.where, 2400)
+
+
+def check_list(top, mutations, report, name):
+    """Does each line say something of the sources as they are?"""
+    stale = [mutation.where for mutation in mutations
+             if mutation.apply(read(os.path.join(top, mutation.file))) is None]
+    report.result(not stale, "what %s changes is there once" % name,
+                  "\n".join(stale))
 
 
 def try_all(places, mutations, report):
@@ -252,16 +258,22 @@ def main():
     args = parser.parse_args()
     top, work = os.path.abspath(args.top), os.path.abspath(args.work)
 
-    path = os.path.join(top, "scripts/mutations", args.where + ".list")
-    mutations = [mutation for mutation in read_list(path)
-                 if fnmatch.fnmatchcase("%s :: %s" % (mutation.test, mutation),
-                                        "*%s*" % args.pattern)]
     report = Report()
+    for name in ("host.list", "guest.list"):
+        listed = read_list(os.path.join(top, "scripts/mutations", name))
+        check_list(top, listed, report, name)
+        if name == args.where + ".list":
+            mutations = [mutation for mutation in listed
+                         if fnmatch.fnmatchcase(
+                             "%s :: %s" % (mutation.test, mutation),
+                             "*%s*" % args.pattern)]
     if args.where == "host":
         places = [HostPlace(top, os.path.join(work, str(i)))
                   for i in range(max(1, args.jobs))]
         copy_for_host(top, places[0].where)
     else:
+        shutil.rmtree(work, ignore_errors=True)
+        os.makedirs(work)
         places = [GuestPlace(top, work, os.path.abspath(args.build))]
     try_all(places, mutations, report)
     sys.exit(report.end())

@@ -9,9 +9,10 @@
 # 10,000 objects that come and go (memory by slab counters on the fast kernel, by
 # kmemleak on the other), 100,000 random calls of each of 10 seeds, the decoder
 # against its oracles in every file, what is fuzzed on the host, each for
-# FUZZ_SECONDS (default 600), others' suites on kernel and C library with and
-# without our patches, each step of the series, what of the sources the tests
-# reach, the checkers of style, and "make distcheck".
+# FUZZ_SECONDS (default 600), changes of single lines that tests have to notice,
+# others' suites on kernel and C library with and without our patches, each step
+# of the series, what of the sources the tests reach, the checkers of style, and
+# "make distcheck".
 #
 # What runs that failed have printed stays in results/failed, with the console.
 
@@ -91,6 +92,7 @@ for seed in $(seq 10); do
 done
 step "the decoder in all files" target check-decoder-all
 step "fuzzing on the host" target fuzz
+step "changes that tests have to notice" target mutate
 step "others' suites, before and after" target suites
 step "each step of the exported series" export_steps
 step "what the tests reach" target coverage

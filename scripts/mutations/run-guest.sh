@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: run-guest.sh TOP WORKDIR TEST
+#
+# Runs one of the guest's tests on the kernel of WORKDIR/images.  Fails as the test
+# does, and if the kernel's log holds a splat or the guest does not answer.
+
+set -u
+
+top=$1 work=$2 test=$3
+
+# attempt [OPTION]
+attempt()
+{
+	timeout 900 "$top/selftests/qemu/guest.sh" --images "$work/images" --timeout 600 \
+		--log "$work/console.log" ${1:+"$1"} \
+		--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" \
+		-- env EXPECT_ALL_FEATURES=1 sh /run-tests.sh 300 "$test" \
+		> "$work/guest.tap" 2> "$work/guest.said"
+}
+
+attempt
+status=$?
+# What QEMU's threads of emulated CPUs err in says nothing of the kernel.
+if [ $status -ne 0 ] && grep -q -a 'Oops: int3: 0000' "$work/console.log"; then
+	attempt --in-turn
+	status=$?
+fi
+cat "$work/guest.tap" "$work/guest.said"
+awk -f "$top/scripts/tap-summary.awk" "$work/guest.tap" || status=1
+exit $status
