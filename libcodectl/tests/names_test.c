@@ -272,6 +272,7 @@ static void descending(void)
 /* No name can break the lines, and none is too long. */
 static void odd_names(void)
 {
+	const char *not_ascii = "gr\xc3\xb6\xc3\x9f\x65r\x7f\xff";
 	char want[8192], *end = want, name[3001];
 
 	memset(name, 'x', 3000);
@@ -283,14 +284,14 @@ static void odd_names(void)
 	CHECK_EQ(codectl_perf_map(1), 0);
 	add(48, "two\nlines");
 	add(64, name);
-	add(80, "gr\xc3\xb6\xc3\x9f" "er\x7f\xff");
+	add(80, not_ascii);
 	name[1000] = '\0';
 	end = line(end, 0, 16, "two lines and more ");
 	end = line(end, 16, 16, "");
 	end = line(end, 32, 16, name);
 	end = line(end, 48, 16, "two lines");
 	end = line(end, 64, 16, name);
-	end = line(end, 80, 16, "gr\xc3\xb6\xc3\x9f" "er\x7f\xff");
+	end = line(end, 80, 16, not_ascii);
 	check_file(want);
 	unlink(path);
 }
@@ -487,7 +488,7 @@ static int64_t start_of_process(void)
 	const int64_t second = 1000000000;
 	struct timespec real, boot;
 	int64_t apart, most = INT64_MIN;
-	unsigned long long ticks = 0;
+	int64_t ticks;
 	char stat[1024] = "", *field;
 	FILE *file = fopen("/proc/self/stat", "r");
 	int i;
@@ -495,10 +496,12 @@ static int64_t start_of_process(void)
 	CHECK(file);
 	CHECK(fgets(stat, sizeof(stat), file));
 	fclose(file);
+	/* Field 22: the second one ends with the last bracket. */
 	field = strrchr(stat, ')');
+	for (i = 2; field && i < 22; i++)
+		field = strchr(field + 1, ' ');
 	CHECK(field);
-	CHECK_EQ(sscanf(field + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			&ticks), 1);
+	ticks = strtoll(field, NULL, 10);
 	/* Whatever comes in between makes it less. */
 	for (i = 0; i < 1000; i++) {
 		clock_gettime(CLOCK_REALTIME, &real);
@@ -509,7 +512,7 @@ static int64_t start_of_process(void)
 			most = apart;
 	}
 
-	return most + (int64_t)ticks * (second / sysconf(_SC_CLK_TCK));
+	return most + ticks * (second / sysconf(_SC_CLK_TCK));
 }
 
 /* Of a file that was written to at that time; does it keep what it has? */

@@ -277,8 +277,10 @@ static unsigned int yields;
 void order_yield(void)
 {
 	CHECK(readers[0] || readers[1]);
-	if (++yields % 3 == 0)
-		readers[0] = readers[1] = 0;
+	if (++yields % 3)
+		return;
+	readers[0] = 0;
+	readers[1] = 0;
 }
 
 /*
