@@ -5,6 +5,9 @@
 # top of (or are not committed after) a base commit: added files go to src/,
 # changes to existing files into the patch that patches/topics names for them.
 # A patch keeps the text above its first diff.
+#
+# The tree has patches/fix-*, too, of which several may change one file: they come
+# first, and stay as they are.
 
 set -eu -o pipefail
 
@@ -40,9 +43,21 @@ base=$(git -C "$linux" rev-parse -q --verify "$base^{commit}" ||
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# What the topics are compared with: the base and the fixes.
+apply_fixes()
+{
+	local patch
+
+	for patch in "${fixes[@]}"; do
+		GIT_INDEX_FILE=$work/index git -C "$linux" apply --cached "$patch" ||
+			die "${patch##*/} does not apply to what comes before it"
+	done
+	GIT_INDEX_FILE=$work/index git -C "$linux" write-tree
+}
+
 changed()
 {
-	git -C "$linux" diff --name-only --no-renames --diff-filter="$1" "$base"
+	git -C "$linux" diff --name-only --no-renames --diff-filter="$1" "$fixed"
 }
 
 write_src()
@@ -74,7 +89,7 @@ write_patch()
 		echo >> "$new"
 	fi
 	git -C "$linux" -c diff.noprefix=false diff --no-color --no-ext-diff --no-renames \
-		--abbrev=12 "$base" -- "$@" > "$work/diff"
+		--abbrev=12 "$fixed" -- "$@" > "$work/diff"
 	[ -s "$work/diff" ] || die "$linux changes nothing of $name"
 	cat "$work/diff" >> "$new"
 	cmp -s "$new" "$old" || cp "$new" "$old"
@@ -82,10 +97,13 @@ write_patch()
 
 write_patches()
 {
-	local name paths
+	local name path paths
 
 	{
 		echo "# SPDX-License-Identifier: GPL-2.0"
+		for path in "${fixes[@]}"; do
+			echo "${path##*/}"
+		done
 		grep -v '^#' "$topics" | sed -n 's/^\([^:]*\):.*/\1.patch/p'
 	} > "$here/patches/series"
 	grep -v '^#' "$topics" | sed -n 's/^[^:]*: *//p' | tr -s ' ' '\n' | sort > "$work/listed"
@@ -98,5 +116,9 @@ write_patches()
 	done < <(grep -v -e '^#' -e '^$' "$topics")
 }
 
+shopt -s nullglob
+fixes=("$here"/patches/fix-*.patch)
+GIT_INDEX_FILE=$work/index git -C "$linux" read-tree "$base"
+fixed=$(apply_fixes)
 write_src
 write_patches
