@@ -222,6 +222,22 @@ TEST_F(section, header_in_a_file_that_cannot_be_read)
 	munmap(h, PAGE);
 }
 
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
+/* What the page cache has is not what an access finds. */
+TEST_F(section, header_behind_a_guard)
+{
+	struct sframe_header *h = map_file(&self->stub, PROT_READ);
+	size_t size = self->stub.table_size;
+
+	ASSERT_NE(NULL, h);
+	ASSERT_EQ(0, madvise(h, PAGE, MADV_GUARD_INSTALL));
+	EXPECT_EQ(-EFAULT, register_with(&self->stub, h, size));
+	munmap(h, 2 * PAGE);
+}
+
 /* It has a file behind it, which is no memory of it. */
 TEST_F(section, header_in_private_memory_of_dev_zero)
 {

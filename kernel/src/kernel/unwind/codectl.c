@@ -5,20 +5,17 @@
  * Everything that user space passes is copied and checked before the mmap lock
  * is taken; under the lock there is nothing to wait for.
  */
-#include <linux/buildid.h>
 #include <linux/codectl.h>
 #include <linux/elf.h>
 #include <linux/init.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
-#include <linux/mmu_context.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/syscalls.h>
 #include <linux/sysctl.h>
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
-#include <linux/userfaultfd_k.h>
 
 #include "events.h"
 #include "query.h"
@@ -254,50 +251,6 @@ static int codectl_check_elf(const struct code_elf_info *info)
 	return codectl_check_section(info);
 }
 
-/*
- * Reads a header that the page cache has, where a user access would see just
- * that: to have the page mapped, and those around it, costs several times as
- * much as all else here.  Nobody but the unwinder may ever read the section.
- */
-static bool codectl_header_cached(unsigned long addr, struct sframe_header *hdr)
-{
-	struct vm_area_struct *vma = lock_vma_under_rcu(current->mm, addr);
-	const void *cached = NULL;
-	struct freader reader;
-
-	if (!vma)
-		return false;
-
-	/* Private memory of /dev/zero has a file, but no operations. */
-	if (vma->vm_file && !vma->anon_vma && !userfaultfd_armed(vma) &&
-	    vma->vm_ops && vma->vm_ops->map_pages == filemap_map_pages &&
-	    (vma->vm_flags & VM_READ) && vma->vm_end - addr >= sizeof(*hdr) &&
-	    arch_vma_access_permitted(vma, false, false, false)) {
-		freader_init_from_file(&reader, hdr, sizeof(*hdr),
-				       vma->vm_file, false);
-		cached = freader_fetch(&reader,
-				       ((loff_t)vma->vm_pgoff << PAGE_SHIFT) +
-				       (addr - vma->vm_start), sizeof(*hdr));
-		if (cached && cached != hdr)
-			memcpy(hdr, cached, sizeof(*hdr));
-		freader_cleanup(&reader);
-	}
-	vma_end_read(vma);
-
-	return cached;
-}
-
-static int codectl_read_header(struct sframe_section *sec)
-{
-	struct sframe_header hdr;
-
-	if (sec->end - sec->start >= sizeof(hdr) &&
-	    codectl_header_cached(sec->start, &hdr))
-		return sframe_set_header(sec, &hdr);
-
-	return sframe_read_header(sec);
-}
-
 static int codectl_read_elf(const void __user *uinfo, size_t usize,
 			    struct codectl_op *op)
 {
@@ -341,7 +294,7 @@ static int codectl_read_elf(const void __user *uinfo, size_t usize,
 		region->tables.sframe.bias = info.sframe_addr -
 					     info.sframe_start;
 	if (info.sframe_end) {
-		ret = codectl_read_header(&region->tables.sframe);
+		ret = sframe_read_header(&region->tables.sframe);
 		if (ret) {
 			codectl_region_put(region);
 			return ret;
