@@ -367,6 +367,14 @@ TEST_F(codectl_sysctl, switch_takes_only_0_and_1)
 	EXPECT_EQ(1, sysctl_read("kernel/codectl"));
 }
 
+TEST_F(codectl_sysctl, largest_limit)
+{
+	EXPECT_EQ(0, sysctl_write("kernel/codectl_max_regions", 1 << 20));
+	EXPECT_NE(0, sysctl_write("kernel/codectl_max_regions", (1 << 20) + 1));
+	EXPECT_NE(0, sysctl_write("kernel/codectl_max_regions", -1));
+	EXPECT_EQ(1 << 20, sysctl_read("kernel/codectl_max_regions"));
+}
+
 /* What is there already counts; what is dropped makes room again. */
 TEST_F(codectl_sysctl, limit_of_registrations)
 {

@@ -25,6 +25,8 @@
 /* kernel.codectl; codectl= on the command line sets what it starts with. */
 static unsigned int codectl_sysctl __read_mostly = 1;
 static unsigned int codectl_max_regions __read_mostly = 65530;
+/* All of them may go in one munmap(), under the lock of the address space. */
+static const unsigned int codectl_most_regions = 1 << 20;
 
 static const struct ctl_table codectl_sysctls[] = {
 	{
@@ -41,7 +43,9 @@ static const struct ctl_table codectl_sysctls[] = {
 		.data		= &codectl_max_regions,
 		.maxlen		= sizeof(codectl_max_regions),
 		.mode		= 0644,
-		.proc_handler	= proc_douintvec,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= (void *)&codectl_most_regions,
 	},
 };
 
