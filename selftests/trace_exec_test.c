@@ -4,11 +4,15 @@
  * one of another program, or of another task.
  */
 #include <elf.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 
+#include "stub.h"
 #include "trace_fixture.h"
 
 #define STEP_ENV "TRACE_TEST_STEP"
@@ -188,6 +192,96 @@ TEST_F(trace, exec_of_a_process_with_threads)
 				&self->stack));
 	EXPECT_TRUE(has_own_offset(&self->log, &self->stack,
 				   offset_of(*exec_from)));
+}
+
+/* A page of the table that is there when the monitor says so. */
+static struct {
+	struct stub stub;
+	uint8_t table[PAGE];
+	int uffd;
+	struct trace_peer peer;
+} waits;
+
+static int hide_table(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { addr_of(waits.stub.table), PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	memcpy(waits.table, waits.stub.table, PAGE);
+	waits.uffd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	return waits.uffd < 0 || ioctl(waits.uffd, UFFDIO_API, &api) ||
+	       madvise(waits.stub.table, PAGE, MADV_DONTNEED) ||
+	       ioctl(waits.uffd, UFFDIO_REGISTER, &reg);
+}
+
+/* Does what takes the locks of execve(), while the walk waits for this thread. */
+static void *serve_table(void *)
+{
+	struct uffdio_copy copy = {
+		.dst = addr_of(waits.stub.table), .src = addr_of(waits.table),
+		.len = PAGE,
+	};
+	struct uffd_msg msg;
+	long pid;
+
+	if (read(waits.uffd, &msg, sizeof(msg)) != sizeof(msg))
+		_exit(2);
+	pid = syscall(__NR_clone, CLONE_FS | SIGCHLD, 0, NULL, NULL, 0);
+	if (!pid)
+		_exit(0);
+	if (pid < 0)
+		_exit(3);
+	peer_say(waits.peer.from);
+	if (!peer_hear(waits.peer.to) || ioctl(waits.uffd, UFFDIO_COPY, &copy))
+		_exit(4);
+	for (;;)
+		pause();
+}
+
+static void on_alarm(int)
+{
+}
+
+/* Nobody has to wait for a walk of what execve() is about to replace. */
+TEST_F(trace, exec_that_waits_for_a_table)
+{
+	const struct sigaction alarmed = { .sa_handler = on_alarm };
+	const struct trace_entry *enter;
+	pthread_t thread;
+
+	SHARED_WORD();
+	ASSERT_EQ(0, stub_map(&waits.stub, 1));
+	stub_table(&waits.stub);
+	ASSERT_EQ(0, stub_register(&waits.stub));
+	ASSERT_EQ(0, trace_programs(&self->t));
+	ASSERT_LE(0, peer_fork(&waits.peer));
+	if (!waits.peer.pid) {
+		if (hide_table() ||
+		    pthread_create(&thread, NULL, serve_table, NULL))
+			_exit(1);
+		stub_run(&waits.stub, exec_here);
+		_exit(96);
+	}
+	close(waits.peer.from[1]);
+	ASSERT_TRUE(peer_hear(waits.peer.from)) {
+		TH_LOG("exit status %d", exit_status(waits.peer.pid));
+	}
+	ASSERT_EQ(0, sigaction(SIGALRM, &alarmed, NULL));
+	alarm(scaled_seconds(5));
+	EXPECT_EQ(0, ptrace(PTRACE_SEIZE, waits.peer.pid, NULL, NULL));
+	alarm(0);
+	peer_say(waits.peer.to);
+	EXPECT_EQ(0, exit_status(waits.peer.pid));
+	READ_LOG();
+	enter = event_of(&self->log, waits.peer.pid, "sys_enter: NR 59 ");
+	ASSERT_NE(NULL, enter);
+	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, enter),
+				&self->stack));
+	EXPECT_STREQ("", self->stack.stop);
+	stub_unmap(&waits.stub);
 }
 
 static void *exec_in_thread(void *tid)
