@@ -26,6 +26,7 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/unwind_deferred.h>
 #include <linux/workqueue.h>
 
 #include "registry.h"
@@ -409,20 +410,29 @@ void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg)
 
 /*
  * Nobody is told where another task than one of the process was the last to use
- * the address space: whose it was is not known any more.
+ * the address space: whose it was is not known any more.  An exiting task gives up its
+ * own before its files, and those of others, as a monitor of userfaultfd, after them.
  */
+static bool codectl_exit_reason(unsigned int *reason)
+{
+	if (current->flags & PF_EXITING) {
+		*reason = CODECTL_UNREGISTER_EXIT;
+		return current->files;
+	}
+	*reason = CODECTL_UNREGISTER_EXEC;
+
+	return unwind_deferred_in_exec();
+}
+
 static void codectl_trace_exit(struct codectl_registry *reg)
 {
 	MA_STATE(mas, &reg->tree, 0, 0);
 	struct codectl_region *region;
 	unsigned int reason;
 
-	if (!trace_code_unregister_enabled() ||
-	    !(current->in_execve || (current->flags & PF_EXITING)))
+	if (!trace_code_unregister_enabled() || !codectl_exit_reason(&reason))
 		return;
 
-	reason = current->in_execve ? CODECTL_UNREGISTER_EXEC :
-				      CODECTL_UNREGISTER_EXIT;
 	guard(rcu)();
 	mas_for_each(&mas, region, ULONG_MAX)
 		trace_code_unregister(task_tgid_nr(current), region, reason);
