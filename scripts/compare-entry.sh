@@ -80,7 +80,7 @@ compare arch/x86/entry/syscall_64.o do_syscall_64
 for function in irqentry_enter irqentry_exit exit_to_user_mode_loop; do
 	compare kernel/entry/common.o "$function"
 done
-hook mm/vma.o munmap_aligned __codectl_munmap
+hook mm/vma.o vms_complete_munmap_vmas __codectl_unmap
 hook mm/mmap.o dup_mmap __codectl_dup_mmap
 hook kernel/fork.o __mmput __codectl_mm_exit
 finish

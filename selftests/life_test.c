@@ -10,6 +10,7 @@
 #include <sys/ipc.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/wait.h>
 
 #include "codectl_test.h"
 #include "jit_table.h"
@@ -100,15 +101,13 @@ FIXTURE_TEARDOWN(life)
 FIXTURE_VARIANT(life)
 {
 	int (*event)(struct area *a);	/* 0 if it took place */
-	bool keeps;
+	enum { DROPS, KEEPS, MAPS_OVER } what;
 };
 
-#define EVENT(name, kept, ...)						\
+/* What is mapped over keeps its registration, until an ELF object takes the place. */
+#define EVENT(name, does, ...)						\
 static int event_##name(struct area *a) { __VA_ARGS__; }		\
-FIXTURE_VARIANT_ADD(life, name) { .event = event_##name, .keeps = kept }
-
-#define KEEPS true
-#define DROPS false
+FIXTURE_VARIANT_ADD(life, name) { .event = event_##name, .what = does }
 
 EVENT(munmap_all, DROPS, return munmap(a->text, 2 * PAGE));
 EVENT(munmap_first_page, DROPS, return munmap(a->text, PAGE));
@@ -139,29 +138,29 @@ EVENT(madvise_hugepage, KEEPS,
 	return madvise(a->mem, AREA_PAGES * PAGE, MADV_HUGEPAGE));
 EVENT(mlock, KEEPS, return mlock(a->text, 2 * PAGE));
 
-EVENT(mmap_over_all, KEEPS, return fixed(a->text, 2, RX));
-EVENT(mmap_over_part, KEEPS, return fixed(a->text + PAGE, 1, RX));
-EVENT(mmap_over_around, KEEPS, return fixed(a->mem, AREA_PAGES, RX));
-EVENT(mmap_over_as_data, KEEPS,
+EVENT(mmap_over_all, MAPS_OVER, return fixed(a->text, 2, RX));
+EVENT(mmap_over_part, MAPS_OVER, return fixed(a->text + PAGE, 1, RX));
+EVENT(mmap_over_around, MAPS_OVER, return fixed(a->mem, AREA_PAGES, RX));
+EVENT(mmap_over_as_data, MAPS_OVER,
 	return fixed(a->text, 2, PROT_READ | PROT_WRITE));
 EVENT(mmap_over_then_munmap, DROPS,
 	return fixed(a->text, 2, RX) ?: munmap(a->text, PAGE));
 EVENT(munmap_then_mmap, DROPS,
 	return munmap(a->text, PAGE) ?: fixed(a->text, 1, RX));
 
-EVENT(mremap_onto_all, KEEPS,
+EVENT(mremap_onto_all, MAPS_OVER,
 	return move(a->other, 2, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->text));
-EVENT(mremap_onto_part, KEEPS,
+EVENT(mremap_onto_part, MAPS_OVER,
 	return move(a->other, 1, 1, MREMAP_MAYMOVE | MREMAP_FIXED,
 		  a->text + PAGE));
-EVENT(mremap_onto_around, KEEPS,
+EVENT(mremap_onto_around, MAPS_OVER,
 	return move(a->other, AREA_PAGES, AREA_PAGES,
 		  MREMAP_MAYMOVE | MREMAP_FIXED, a->mem));
-EVENT(mremap_growing_onto, KEEPS,
+EVENT(mremap_growing_onto, MAPS_OVER,
 	return move(a->other, 1, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->text));
-EVENT(mremap_shrinking_onto, KEEPS,
+EVENT(mremap_shrinking_onto, MAPS_OVER,
 	return move(a->other, 4, 2, MREMAP_MAYMOVE | MREMAP_FIXED, a->text));
-EVENT(mremap_dontunmap_onto, KEEPS,
+EVENT(mremap_dontunmap_onto, MAPS_OVER,
 	return move(a->other, 2, 2,
 		  MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, a->text));
 
@@ -194,20 +193,29 @@ static int alias(uint8_t *text, size_t pages)
 	return p == text ? move(text, 0, pages, MREMAP_MAYMOVE, NULL) : -1;
 }
 
-EVENT(mremap_alias, KEEPS, return alias(a->text, 2));
-EVENT(mremap_alias_of_part, KEEPS, return alias(a->text + PAGE, 1));
+EVENT(mremap_alias, MAPS_OVER, return alias(a->text, 2));
+EVENT(mremap_alias_of_part, MAPS_OVER, return alias(a->text + PAGE, 1));
 EVENT(mremap_shrink_into_text, DROPS, return move(a->text, 2, 1, 0, NULL));
 EVENT(mremap_shrink_beside_text, KEEPS,
 	return move(a->mem, AREA_PAGES, TEXT_PAGE + TEXT_PAGES, 0, NULL));
 
 static void check_event(struct __test_metadata *_metadata,
 			FIXTURE_DATA(life) * self,
-			const FIXTURE_VARIANT(life) * variant)
+			const FIXTURE_VARIANT(life) * variant, bool is_elf)
 {
-	ASSERT_EQ(0, variant->event(&self->area)) {
+	struct area *a = &self->area;
+
+	ASSERT_EQ(0, variant->event(a)) {
 		TH_LOG("the event did not take place: %s", strerror(errno));
 	}
-	EXPECT_EQ(variant->keeps, area_is_registered(&self->area));
+	if (variant->what != DROPS) {
+		ASSERT_EQ(0, mprotect(a->text, TEXT_PAGES * PAGE, RX));
+		EXPECT_EQ(-EEXIST, area_register_jit(a));
+		EXPECT_EQ(is_elf && variant->what == MAPS_OVER ? 0 : -EEXIST,
+			  area_register_elf(a));
+		EXPECT_EQ(-EEXIST, area_register_elf(a));
+	}
+	EXPECT_EQ(variant->what != DROPS, area_is_registered(a));
 	/* Nothing of it is left, not even a part. */
 	ASSERT_EQ(0, fixed(self->area.mem, AREA_PAGES, RX));
 	EXPECT_EQ(0, register_text(addr_of(self->area.mem),
@@ -218,13 +226,80 @@ static void check_event(struct __test_metadata *_metadata,
 TEST_F(life, event)
 {
 	ASSERT_EQ(0, area_register_elf(&self->area));
-	check_event(_metadata, self, variant);
+	check_event(_metadata, self, variant, true);
 }
 
 TEST_F(life, event_for_compiled_code)
 {
 	ASSERT_EQ(0, area_register_jit(&self->area));
-	check_event(_metadata, self, variant);
+	check_event(_metadata, self, variant, false);
+}
+
+FIXTURE(over)
+{
+	struct area area;
+	uint64_t text;
+};
+
+FIXTURE_SETUP(over)
+{
+	REQUIRE_CODECTL();
+	ASSERT_EQ(0, area_map(&self->area));
+	self->text = addr_of(self->area.text);
+	ASSERT_EQ(0, area_register_elf(&self->area));
+}
+
+FIXTURE_TEARDOWN(over)
+{
+}
+
+/* One that is larger or smaller, and one that overlaps another as well. */
+TEST_F(over, by_another_range)
+{
+	uint64_t text = self->text;
+
+	ASSERT_EQ(0, register_elf_text(text + 2 * PAGE, text + 3 * PAGE));
+	ASSERT_EQ(0, fixed(self->area.text, 1, RX));
+	EXPECT_EQ(-EEXIST, register_elf_text(text, text + 3 * PAGE));
+	EXPECT_EQ(-EEXIST, register_jit_text(text, text + PAGE));
+	EXPECT_EQ(0, register_elf_text(text - PAGE, text + 1));
+	EXPECT_EQ(-ENOENT, unregister_text(text, text + 2 * PAGE));
+	EXPECT_EQ(0, register_elf_text(text + 1, text + 2 * PAGE));
+	EXPECT_EQ(0, unregister_text(text - PAGE, text + 1));
+	EXPECT_EQ(0, unregister_text(text + 2 * PAGE, text + 3 * PAGE));
+	/* All at once */
+	ASSERT_EQ(0, register_elf_text(text, text + 1));
+	ASSERT_EQ(0, fixed(self->area.mem, AREA_PAGES, RX));
+	EXPECT_EQ(0, register_elf_text(text - PAGE, text + 3 * PAGE));
+	EXPECT_EQ(0, unregister_text(text - PAGE, text + 3 * PAGE));
+	EXPECT_FALSE(text_is_registered(text));
+}
+
+/* What the child of a process maps says nothing of its parent, and stays with it. */
+TEST_F(over, in_one_process)
+{
+	uint64_t text = self->text;
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid)
+		_exit(fixed(self->area.text, 1, RX) ||
+		      register_elf_text(text, text + PAGE));
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(-EEXIST, area_register_elf(&self->area));
+
+	ASSERT_EQ(0, fixed(self->area.text, 1, RX));
+	pid = fork();
+	if (!pid)
+		_exit(register_elf_text(text, text + PAGE));
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, area_register_elf(&self->area));
+	EXPECT_TRUE(area_is_registered(&self->area));
 }
 
 FIXTURE(gap)

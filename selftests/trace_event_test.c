@@ -373,6 +373,19 @@ TEST_F(drop, mapped_over)
 	EXPECT_NO_DROP();
 }
 
+/* An object in the place of another. */
+TEST_F(drop, replaced)
+{
+	ASSERT_EQ(self->mem + PAGE,
+		  mmap(self->mem + PAGE, PAGE, PROT_READ | PROT_EXEC,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	EXPECT_EQ(variant->jit ? -EEXIST : 0, pages_register(TEXT, false));
+	if (variant->jit)
+		EXPECT_NO_DROP();
+	else
+		EXPECT_DROP(getpid(), "replaced");
+}
+
 TEST_F(drop, mremap)
 {
 	ASSERT_NE(MAP_FAILED, mremap(self->mem + PAGE, PAGE, 4 * PAGE,

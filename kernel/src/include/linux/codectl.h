@@ -100,8 +100,8 @@ typedef void (*codectl_names_func_t)(const struct codectl_names *names,
 #ifdef CONFIG_CODECTL
 
 void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg);
-void __codectl_munmap(struct mm_struct *mm, unsigned long start,
-		      unsigned long end);
+void __codectl_unmap(struct mm_struct *mm, unsigned long start,
+		     unsigned long end, bool replaced);
 void __codectl_mm_exit(struct mm_struct *mm);
 void codectl_exec_elf(const struct elf64_phdr *phdr, unsigned int phnum,
 		      unsigned long bias);
@@ -130,21 +130,29 @@ static inline void codectl_dup_mmap(struct mm_struct *mm,
 }
 
 /**
- * codectl_munmap() - drop the code of which a page stops being mapped
+ * codectl_unmap() - a range stops being mapped as it was
  * @mm: the address space
  * @start: first byte that is not mapped any more, or mapped elsewhere
- * @end: end of the range
+ * @end: end of the range, which may be empty
+ * @replaced: something else is mapped over it in the same operation
  *
- * Called where the change can no longer fail, and not where something else is
- * mapped over the range in the same operation.
+ * Called where the change can no longer fail.  Drops code of which a page stops being
+ * mapped; where it is replaced, notes that ELF objects may be others.
  *
  * Context: holds the mmap lock of @mm for writing; may sleep; cannot fail.
  */
+static inline void codectl_unmap(struct mm_struct *mm, unsigned long start,
+				 unsigned long end, bool replaced)
+{
+	if (unlikely(rcu_access_pointer(mm->codectl)))
+		__codectl_unmap(mm, start, end, replaced);
+}
+
+/* As codectl_unmap(), with nothing mapped over the range. */
 static inline void codectl_munmap(struct mm_struct *mm, unsigned long start,
 				  unsigned long end)
 {
-	if (unlikely(rcu_access_pointer(mm->codectl)))
-		__codectl_munmap(mm, start, end);
+	codectl_unmap(mm, start, end, false);
 }
 
 /* The last user of the address space is gone. */
@@ -159,6 +167,8 @@ static inline void codectl_mm_exit(struct mm_struct *mm)
 static inline void codectl_mm_init(struct mm_struct *mm) {}
 static inline void codectl_dup_mmap(struct mm_struct *mm,
 				    struct mm_struct *oldmm) {}
+static inline void codectl_unmap(struct mm_struct *mm, unsigned long start,
+				 unsigned long end, bool replaced) {}
 static inline void codectl_munmap(struct mm_struct *mm, unsigned long start,
 				  unsigned long end) {}
 static inline void codectl_mm_exit(struct mm_struct *mm) {}

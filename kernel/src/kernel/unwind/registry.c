@@ -28,6 +28,7 @@
 #include <linux/slab.h>
 #include <linux/unwind_deferred.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "registry.h"
 
@@ -35,6 +36,17 @@
 
 static atomic64_t codectl_gen = ATOMIC64_INIT(0);
 static struct kmem_cache *codectl_region_cachep __ro_after_init;
+
+/*
+ * In the pointer to an ELF registration: something was mapped over its text.  It is one
+ * address space that says so, and not the registration, which others may share.
+ */
+#define CODECTL_MAPPED_OVER	1UL
+
+static struct codectl_region *codectl_entry_region(void *entry)
+{
+	return xa_untag_pointer(entry);
+}
 
 /**
  * codectl_next_id() - a number that nothing else gets
@@ -91,19 +103,17 @@ static void codectl_registry_free(struct codectl_registry *reg)
 {
 	MA_STATE(mas, &reg->tree, 0, 0);
 	struct codectl_region *region;
+	void *entry;
 
-	mas_for_each(&mas, region, ULONG_MAX) {
+	mas_for_each(&mas, entry, ULONG_MAX) {
+		region = codectl_entry_region(entry);
 		if (!reg->exclusive)
 			codectl_region_put(region);
 		else if (refcount_dec_and_test(&region->ref))
 			codectl_region_free(region);
 		cond_resched();
 	}
-	/*
-	 * Nobody looks any more, and what frees the nodes of a large tree from
-	 * an RCU callback takes the metadata of an inner node with 15 slots for
-	 * a 16th.
-	 */
+	/* Nobody looks any more: its nodes need not wait for a grace period. */
 	mt_clear_in_rcu(&reg->tree);
 	__mt_destroy(&reg->tree);
 	kfree(reg);
@@ -149,7 +159,7 @@ static struct codectl_registry *
 codectl_registry_copy(struct codectl_registry *old, gfp_t gfp)
 {
 	struct codectl_registry *reg = codectl_registry_alloc(gfp);
-	struct codectl_region *region;
+	void *entry;
 
 	if (!reg)
 		return NULL;
@@ -161,8 +171,8 @@ codectl_registry_copy(struct codectl_registry *old, gfp_t gfp)
 	}
 
 	MA_STATE(mas, &reg->tree, 0, 0);
-	mas_for_each(&mas, region, ULONG_MAX)
-		refcount_inc(&region->ref);
+	mas_for_each(&mas, entry, ULONG_MAX)
+		refcount_inc(&codectl_entry_region(entry)->ref);
 	reg->nr = old->nr;
 	reg->claim_bytes = old->claim_bytes;
 
@@ -173,7 +183,8 @@ static struct codectl_registry *codectl_registry_locked(struct mm_struct *mm)
 {
 	mmap_assert_write_locked(mm);
 
-	return rcu_dereference_protected(mm->codectl, true);
+	return rcu_dereference_protected(mm->codectl,
+					 lockdep_is_held(&mm->mmap_lock));
 }
 
 /* The registry of @mm for changing; NULL if there is no memory for it. */
@@ -202,7 +213,8 @@ static struct codectl_registry *codectl_registry_own(struct mm_struct *mm,
 static void codectl_registry_drop(struct mm_struct *mm)
 {
 	struct codectl_registry *reg =
-		rcu_replace_pointer(mm->codectl, NULL, true);
+		rcu_replace_pointer(mm->codectl, NULL,
+				    lockdep_is_held(&mm->mmap_lock));
 
 	codectl_registry_put(reg);
 }
@@ -240,23 +252,22 @@ static bool codectl_in_gap(const struct codectl_registry *reg,
 }
 
 /*
- * The first registration with text in a range, or NULL, and its gap is
+ * The entry of the first registration with text in a range, or NULL, and its gap is
  * remembered: most ranges are next to the one before.
  */
-static struct codectl_region *
-codectl_first(struct codectl_registry *reg, unsigned long start,
-	      unsigned long end)
+static void *codectl_first(struct codectl_registry *reg, unsigned long start,
+			   unsigned long end)
 {
-	struct codectl_region *region;
+	void *entry;
 
 	if (codectl_in_gap(reg, start, end))
 		return NULL;
 
 	MA_STATE(mas, &reg->tree, start, start);
 
-	region = mas_walk(&mas);
-	if (region)
-		return region;
+	entry = mas_walk(&mas);
+	if (entry)
+		return entry;
 	if (mas.last >= end - 1) {
 		if (refcount_read(&reg->ref) == 1)
 			codectl_keep_gap(reg, &mas);
@@ -272,59 +283,44 @@ static unsigned int codectl_claim_bytes(const struct codectl_region *region)
 	return region->claim ? region->claim->bytes : 0;
 }
 
-/**
- * codectl_insert() - add a registration to an address space
- * @mm: the address space
- * @region: the registration; on success the registry has a reference of its own
- * @max: how many registrations the address space may have
- *
- * Context: holds the mmap lock of @mm for writing; may sleep.
- * Return: 0, -EEXIST if its text overlaps that of another registration,
- * -ENOSPC at the limit or without room for its claim, or -ENOMEM.
+/* What a registration may replace of those that it overlaps. */
+struct codectl_overlap {
+	unsigned int	nr;
+	unsigned int	claim_bytes;
+};
+
+/*
+ * Counts the registrations that overlap a range.  Returns 0, or -EEXIST where one of
+ * them is not to be replaced: ELF objects are, by ELF objects, once something was
+ * mapped over their text.
  */
-int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
-		   unsigned int max)
+static int codectl_count_overlap(struct codectl_registry *reg,
+				 const struct codectl_region *region,
+				 struct codectl_overlap *overlap)
 {
-	struct codectl_registry *reg = codectl_registry_locked(mm);
-	unsigned long start = region->text_start, end = region->text_end;
-	int ret;
+	unsigned long start = region->text_start;
+	struct codectl_region *old;
+	void *entry;
 
-	if (reg) {
-		if (codectl_first(reg, start, end))
+	*overlap = (struct codectl_overlap) {};
+	while (start < region->text_end &&
+	       (entry = codectl_first(reg, start, region->text_end))) {
+		if (region->tables.is_jit ||
+		    xa_pointer_tag(entry) != CODECTL_MAPPED_OVER)
 			return -EEXIST;
-		if (reg->nr >= max ||
-		    codectl_claim_bytes(region) >
-		    CODECTL_CLAIM_BYTES - reg->claim_bytes)
-			return -ENOSPC;
-	} else if (!max) {
-		return -ENOSPC;
+		old = codectl_entry_region(entry);
+		overlap->nr++;
+		overlap->claim_bytes += codectl_claim_bytes(old);
+		start = old->text_end;
 	}
 
-	reg = codectl_registry_own(mm, GFP_KERNEL_ACCOUNT);
-	if (!reg)
-		return -ENOMEM;
-
-	MA_STATE(mas, &reg->tree, start, end - 1);
-
-	region->gen = codectl_next_id();
-	/* Mappings grow downwards: so does what comes next. */
-	if (start < reg->gap_end && end > reg->gap_start)
-		reg->gap_end = start;
-	ret = mas_store_gfp(&mas, region, GFP_KERNEL_ACCOUNT);
-	if (!ret) {
-		refcount_inc(&region->ref);
-		reg->nr++;
-		reg->claim_bytes += codectl_claim_bytes(region);
-	}
-	codectl_registry_changed(mm, reg);
-
-	return ret;
+	return 0;
 }
 
 static int codectl_erase_region(struct mm_struct *mm,
 				struct codectl_registry *reg,
 				struct codectl_region *region, gfp_t gfp,
-				enum codectl_unregister_reason reason)
+				unsigned int reason)
 {
 	MA_STATE(mas, &reg->tree, region->text_start, region->text_end - 1);
 	int ret;
@@ -345,6 +341,99 @@ static int codectl_erase_region(struct mm_struct *mm,
 	return 0;
 }
 
+/* Drops the registrations that overlap a range; cannot fail. */
+static void codectl_drop_overlap(struct mm_struct *mm, unsigned long start,
+				 unsigned long end, unsigned int reason)
+{
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
+	struct codectl_registry *reg = codectl_registry_locked(mm);
+	void *entry;
+
+	while (reg && (entry = codectl_first(reg, start, end))) {
+		reg = codectl_registry_own(mm, gfp);
+		if (!reg || codectl_erase_region(mm, reg,
+						 codectl_entry_region(entry),
+						 gfp, reason)) {
+			codectl_registry_drop(mm);
+			return;
+		}
+		reg = codectl_registry_locked(mm);
+		cond_resched();
+	}
+}
+
+static int codectl_check_room(struct codectl_registry *reg,
+			      const struct codectl_region *region,
+			      unsigned int max, struct codectl_overlap *overlap)
+{
+	unsigned int nr = 0, bytes = codectl_claim_bytes(region);
+	int ret;
+
+	*overlap = (struct codectl_overlap) {};
+	if (reg) {
+		ret = codectl_count_overlap(reg, region, overlap);
+		if (ret)
+			return ret;
+		nr = reg->nr - overlap->nr;
+		bytes += reg->claim_bytes - overlap->claim_bytes;
+	}
+
+	return nr >= max || bytes > CODECTL_CLAIM_BYTES ? -ENOSPC : 0;
+}
+
+/**
+ * codectl_insert() - add a registration to an address space
+ * @mm: the address space
+ * @region: the registration; on success the registry has a reference of its own
+ * @max: how many registrations the address space may have
+ *
+ * An ELF registration replaces those of ELF objects that something was mapped over.
+ *
+ * Context: holds the mmap lock of @mm for writing; may sleep.
+ * Return: 0, -EEXIST if its text overlaps that of another registration,
+ * -ENOSPC at the limit or without room for its claim, or -ENOMEM.
+ */
+int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
+		   unsigned int max)
+{
+	unsigned long start = region->text_start, end = region->text_end;
+	struct codectl_overlap overlap;
+	gfp_t gfp = GFP_KERNEL_ACCOUNT;
+	struct codectl_registry *reg;
+	int ret;
+
+	ret = codectl_check_room(codectl_registry_locked(mm), region, max,
+				 &overlap);
+	if (ret)
+		return ret;
+	if (overlap.nr) {
+		codectl_drop_overlap(mm, start, end,
+				     CODECTL_UNREGISTER_REPLACED);
+		/* All or nothing. */
+		gfp |= __GFP_NOFAIL;
+	}
+
+	reg = codectl_registry_own(mm, gfp);
+	if (!reg)
+		return -ENOMEM;
+
+	MA_STATE(mas, &reg->tree, start, end - 1);
+
+	region->gen = codectl_next_id();
+	/* Mappings grow downwards: so does what comes next. */
+	if (start < reg->gap_end && end > reg->gap_start)
+		reg->gap_end = start;
+	ret = mas_store_gfp(&mas, region, gfp);
+	if (!ret) {
+		refcount_inc(&region->ref);
+		reg->nr++;
+		reg->claim_bytes += codectl_claim_bytes(region);
+	}
+	codectl_registry_changed(mm, reg);
+
+	return ret;
+}
+
 /**
  * codectl_erase() - remove the registration with exactly this text range
  * @mm: the address space
@@ -361,7 +450,7 @@ int codectl_erase(struct mm_struct *mm, unsigned long start, unsigned long end)
 	struct codectl_registry *reg = codectl_registry_locked(mm);
 	struct codectl_region *region;
 
-	region = reg ? mtree_load(&reg->tree, start) : NULL;
+	region = reg ? codectl_entry_region(mtree_load(&reg->tree, start)) : NULL;
 	if (!region || region->text_start != start || region->text_end != end)
 		return -ENOENT;
 
@@ -373,31 +462,48 @@ int codectl_erase(struct mm_struct *mm, unsigned long start, unsigned long end)
 				    CODECTL_UNREGISTER_CALL);
 }
 
+/* Marks the ELF registrations that overlap a range; cannot fail. */
+static void codectl_mark_overlap(struct mm_struct *mm, unsigned long start,
+				 unsigned long end)
+{
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
+	struct codectl_registry *reg = codectl_registry_locked(mm);
+	struct codectl_region *region;
+	void *entry;
+
+	while (start < end && (entry = codectl_first(reg, start, end))) {
+		region = codectl_entry_region(entry);
+		start = region->text_end;
+		if (region->tables.is_jit || xa_pointer_tag(entry))
+			continue;
+		reg = codectl_registry_own(mm, gfp);
+		if (!reg)
+			return;
+
+		MA_STATE(mas, &reg->tree, region->text_start,
+			 region->text_end - 1);
+		mas_store_gfp(&mas, xa_tag_pointer(region, CODECTL_MAPPED_OVER),
+			      gfp);
+	}
+}
+
 /*
  * An unmapping cannot be refused any more when it gets here, so the allocations
  * do not fail.  Should one do so all the same, what the address space loses is
  * its tables: better than to keep one for code that is gone.
  */
-void __codectl_munmap(struct mm_struct *mm, unsigned long start,
-		      unsigned long end)
+void __codectl_unmap(struct mm_struct *mm, unsigned long start,
+		     unsigned long end, bool replaced)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
-	struct codectl_registry *reg = codectl_registry_locked(mm);
-	struct codectl_region *region;
-
 	/* Nothing covers an empty range, though text may lie around it. */
 	if (start >= end)
 		return;
 
-	while (reg && (region = codectl_first(reg, start, end))) {
-		reg = codectl_registry_own(mm, gfp);
-		if (!reg || codectl_erase_region(mm, reg, region, gfp,
-						 CODECTL_UNREGISTER_UNMAPPED)) {
-			codectl_registry_drop(mm);
-			return;
-		}
-		reg = codectl_registry_locked(mm);
-	}
+	if (replaced)
+		codectl_mark_overlap(mm, start, end);
+	else
+		codectl_drop_overlap(mm, start, end,
+				     CODECTL_UNREGISTER_UNMAPPED);
 }
 
 void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg)
@@ -427,15 +533,16 @@ static bool codectl_exit_reason(unsigned int *reason)
 static void codectl_trace_exit(struct codectl_registry *reg)
 {
 	MA_STATE(mas, &reg->tree, 0, 0);
-	struct codectl_region *region;
 	unsigned int reason;
+	void *entry;
 
 	if (!trace_code_unregister_enabled() || !codectl_exit_reason(&reason))
 		return;
 
 	guard(rcu)();
-	mas_for_each(&mas, region, ULONG_MAX)
-		trace_code_unregister(task_tgid_nr(current), region, reason);
+	mas_for_each(&mas, entry, ULONG_MAX)
+		trace_code_unregister(task_tgid_nr(current),
+				      codectl_entry_region(entry), reason);
 }
 
 /*
@@ -445,7 +552,8 @@ static void codectl_trace_exit(struct codectl_registry *reg)
 void __codectl_mm_exit(struct mm_struct *mm)
 {
 	struct codectl_registry *reg =
-		rcu_dereference_protected(mm->codectl, true);
+		rcu_dereference_protected(mm->codectl,
+					  !atomic_read(&mm->mm_users));
 
 	codectl_trace_exit(reg);
 	RCU_INIT_POINTER(mm->codectl, NULL);
@@ -486,7 +594,7 @@ codectl_search(struct codectl_registry *reg, unsigned long ip, u64 *gen)
 	 */
 	*gen = smp_load_acquire(&reg->gen);
 
-	return mas_walk(&mas);
+	return codectl_entry_region(mas_walk(&mas));
 }
 
 /**
@@ -555,7 +663,7 @@ bool codectl_remains(struct codectl_registry *reg,
 		     const struct codectl_lookup *lookup)
 {
 	MA_STATE(mas, &reg->tree, lookup->text_start, lookup->text_start);
-	struct codectl_region *region = mas_walk(&mas);
+	struct codectl_region *region = codectl_entry_region(mas_walk(&mas));
 
 	return region && region->gen == lookup->gen;
 }
@@ -573,7 +681,7 @@ static struct codectl_region *codectl_try_next(struct mm_struct *mm,
 		return NULL;
 
 	MA_STATE(mas, &reg->tree, addr, addr);
-	region = mas_find(&mas, ULONG_MAX);
+	region = codectl_entry_region(mas_find(&mas, ULONG_MAX));
 	/* It may be that of another address space by now: codectl_find(). */
 	smp_rmb();
 	if (rcu_access_pointer(mm->codectl) != reg ||

@@ -95,7 +95,7 @@ struct codectl_region {
  * @gen: value of the global counter when it last changed
  * @gap_start: start of a range without registrations, next to what came or went last
  * @gap_end: end of it; both only for the one owner of the registry
- * @tree: the registrations, by text
+ * @tree: the registrations, by text, with %CODECTL_MAPPED_OVER in the pointers
  * @free_work: frees it after a grace period
  */
 struct codectl_registry {

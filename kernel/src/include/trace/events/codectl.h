@@ -19,6 +19,7 @@ enum codectl_unregister_reason {
 	CODECTL_UNREGISTER_UNMAPPED,
 	CODECTL_UNREGISTER_EXEC,
 	CODECTL_UNREGISTER_EXIT,
+	CODECTL_UNREGISTER_REPLACED,
 };
 
 #endif
@@ -37,7 +38,8 @@ enum codectl_unregister_reason {
 		{ 0, "call" },				\
 		{ 1, "unmapped" },			\
 		{ 2, "exec" },				\
-		{ 3, "exit" })
+		{ 3, "exit" },				\
+		{ 4, "replaced" })
 
 TRACE_EVENT(code_register,
 

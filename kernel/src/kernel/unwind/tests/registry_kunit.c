@@ -77,6 +77,14 @@ static void unmap(struct mm_struct *mm, unsigned long start, unsigned long end)
 	mmap_write_unlock(mm);
 }
 
+static void map_over(struct mm_struct *mm, unsigned long start,
+		     unsigned long end)
+{
+	mmap_write_lock(mm);
+	codectl_unmap(mm, start, end, true);
+	mmap_write_unlock(mm);
+}
+
 static struct mm_struct *fork_mm(struct kunit *test, struct mm_struct *parent)
 {
 	struct mm_struct *child = new_mm(test);
@@ -290,6 +298,41 @@ static void munmap_drops_whole(struct kunit *test)
 	for (i = 0; i < 5; i++)
 		KUNIT_EXPECT_EQ(test, covers(mm, BASE + i * 0x1000),
 				i == 0 || i == 4);
+}
+
+static void mapped_over(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test), *child;
+	struct codectl_lookup lookup;
+
+	map_over(mm, BASE, END);
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+	map_over(mm, BASE, BASE);
+	map_over(mm, BASE - 1, BASE);
+	map_over(mm, END, END + 1);
+	KUNIT_EXPECT_EQ(test, -EEXIST, insert(mm, BASE, END));
+
+	/* Until it is replaced it is found as before. */
+	KUNIT_ASSERT_TRUE(test, codectl_find(mm, BASE, &lookup));
+	child = fork_mm(test, mm);
+	map_over(mm, END - 1, END);
+	map_over(mm, BASE, END);
+	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
+	KUNIT_EXPECT_TRUE(test, covers(mm, BASE));
+	KUNIT_EXPECT_EQ(test, -EEXIST, insert(child, BASE, END));
+
+	/* In the place of the old ones, at the limit too. */
+	child = fork_mm(test, mm);
+	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_max(mm, BASE, END, 0));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
+	KUNIT_EXPECT_EQ(test, 0, insert_max(mm, BASE + 1, END + 1, 1));
+	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &lookup));
+	KUNIT_EXPECT_FALSE(test, covers(mm, BASE));
+	KUNIT_EXPECT_TRUE(test, covers(mm, END));
+	KUNIT_EXPECT_EQ(test, -EEXIST, insert(mm, BASE + 1, END));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(child, &lookup));
+	KUNIT_EXPECT_EQ(test, 0, erase(child, BASE, END));
+	KUNIT_EXPECT_TRUE(test, is_empty(child));
 }
 
 static void fork_shares(struct kunit *test)
@@ -572,6 +615,7 @@ static struct kunit_case registry_test_cases[] = {
 	KUNIT_CASE(limit_of_claims),
 	KUNIT_CASE(erase_is_exact),
 	KUNIT_CASE(munmap_drops_whole),
+	KUNIT_CASE(mapped_over),
 	KUNIT_CASE(fork_shares),
 	KUNIT_CASE(fork_copies_at_change),
 	KUNIT_CASE(parent_goes_first),
