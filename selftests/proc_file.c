@@ -166,12 +166,18 @@ static bool take_names(const char **at, struct code_query *q)
 	return true;
 }
 
-static bool take_elf_fields(const char **at, struct code_query *q)
+static bool take_elf_fields(const char **at, struct proc_line *l)
 {
+	struct code_query *q = &l->q;
+
 	q->kind = CODE_REGISTER_ELF;
-	return take(at, " elf format=0") &&
-	       take_range(at, " elf=", &q->elf_start, &q->elf_end) &&
-	       take_range(at, " sframe=", &q->sframe_start, &q->sframe_end);
+	if (!take(at, " elf format=0") ||
+	    !take_range(at, " elf=", &q->elf_start, &q->elf_end) ||
+	    !take_range(at, " sframe=", &q->sframe_start, &q->sframe_end))
+		return false;
+	/* There if it is not 0. */
+	return strncmp(*at, " sframe_addr=", 13) ||
+	       (take_number(at, " sframe_addr=", 16, &l->sframe_addr) && l->sframe_addr);
 }
 
 static bool take_jit_fields(const char **at, struct code_query *q)
@@ -215,7 +221,7 @@ bool proc_parse(const char *at, struct proc_line *l)
 
 	memset(l, 0, sizeof(*l));
 	if (!take_range(&at, "", &q->text_start, &q->text_end) ||
-	    !(take_elf_fields(&at, q) || take_jit_fields(&at, q)) || !take_file_fields(&at, q) ||
+	    !(take_elf_fields(&at, l) || take_jit_fields(&at, q)) || !take_file_fields(&at, q) ||
 	    !take_build_id(&at, l))
 		return false;
 	if (q->kind == CODE_REGISTER_ELF &&
@@ -331,6 +337,7 @@ int proc_register(const struct proc_line *l)
 		.text_end = q->text_end,
 		.sframe_start = q->sframe_start,
 		.sframe_end = q->sframe_end,
+		.sframe_addr = l->sframe_addr,
 		.pathname = claimed && *l->path ? addr_of(l->path) : 0,
 		.build_id = claimed && q->build_id_size ?
 			    addr_of(l->build_id) : 0,

@@ -14,6 +14,7 @@
 /* A line, taken apart; its numbers are in the fields of CODE_QUERY. */
 struct proc_line {
 	struct code_query q;
+	uint64_t sframe_addr;
 	bool has_debug_link;
 	uint8_t build_id[20];
 	char debug_link[PATH_MAX];

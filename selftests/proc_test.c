@@ -183,6 +183,28 @@ TEST_F(proc, lines_are_all_there_is)
 		  l.q.sframe_end);
 }
 
+/* Where a section was made for, and that it is registered so again. */
+TEST_F(proc, line_of_a_section_made_for_another_place)
+{
+	uint64_t text = addr_of(self->stub.text), table = addr_of(self->stub.table);
+	struct proc_line l, again;
+
+	ASSERT_TRUE(proc_find(self->all, text, &l));
+	EXPECT_EQ(0, l.sframe_addr);
+	ASSERT_EQ(0, unregister_text(l.q.text_start, l.q.text_end));
+	l.sframe_addr = table + 0x123;
+	ASSERT_EQ(0, proc_register(&l));
+	ASSERT_TRUE(proc_line_of(text, &again));
+	EXPECT_EQ(table, again.q.sframe_start);
+	EXPECT_EQ(table + 0x123, again.sframe_addr);
+	ASSERT_EQ(0, unregister_text(l.q.text_start, l.q.text_end));
+	/* That of where it is stands for 0. */
+	l.sframe_addr = table;
+	ASSERT_EQ(0, proc_register(&l));
+	ASSERT_TRUE(proc_line_of(text, &again));
+	EXPECT_EQ(0, again.sframe_addr);
+}
+
 /* Apart from the ids, which nothing gets twice. */
 static bool same_but_for_the_id(struct proc_line *a, struct proc_line *b)
 {

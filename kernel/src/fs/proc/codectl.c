@@ -140,6 +140,27 @@ static void codectl_show_path(struct seq_file *m,
 		seq_escape_str(m, origin->path, ESCAPE_OCTAL, CODECTL_ESCAPE);
 }
 
+/* What was registered, in full. */
+static void codectl_show_fields(struct seq_file *m,
+				const struct codectl_region *region,
+				const struct code_query *q)
+{
+	u64 addr = codectl_sframe_addr(region);
+
+	if (q->kind == CODE_REGISTER_JIT) {
+		seq_printf(m, "jit fre_size=%d flags=0x%x head=%llx seq=%llx rule=%d,%d,%d,0x%x",
+			   CODE_JIT_UNWIND_FRE_SIZE, q->jit_flags,
+			   q->unwind_head, q->seq, q->cfa_off, q->ra_off,
+			   q->fp_off, q->info);
+		return;
+	}
+
+	seq_printf(m, "elf format=0 elf=%llx-%llx sframe=%llx-%llx",
+		   q->elf_start, q->elf_end, q->sframe_start, q->sframe_end);
+	if (addr)
+		seq_printf(m, " sframe_addr=%llx", addr);
+}
+
 static int codectl_show(struct seq_file *m, void *v)
 {
 	struct codectl_private *priv = m->private;
@@ -152,15 +173,7 @@ static int codectl_show(struct seq_file *m, void *v)
 		return ret == -ESRCH ? SEQ_SKIP : ret;
 
 	seq_printf(m, "%08llx-%08llx ", q->text_start, q->text_end);
-	if (q->kind == CODE_REGISTER_ELF)
-		seq_printf(m, "elf format=0 elf=%llx-%llx sframe=%llx-%llx",
-			   q->elf_start, q->elf_end, q->sframe_start,
-			   q->sframe_end);
-	else
-		seq_printf(m, "jit fre_size=%d flags=0x%x head=%llx seq=%llx rule=%d,%d,%d,0x%x",
-			   CODE_JIT_UNWIND_FRE_SIZE, q->jit_flags,
-			   q->unwind_head, q->seq, q->cfa_off, q->ra_off,
-			   q->fp_off, q->info);
+	codectl_show_fields(m, v, q);
 	codectl_show_file(m, q, &origin);
 	if (q->kind == CODE_REGISTER_ELF) {
 		codectl_show_debug_link(m, origin.debug_link);

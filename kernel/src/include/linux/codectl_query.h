@@ -32,6 +32,7 @@ struct codectl_region *codectl_get_next(struct mm_struct *mm,
 					unsigned long addr);
 void codectl_region_put(struct codectl_region *region);
 
+u64 codectl_sframe_addr(const struct codectl_region *region);
 void codectl_fill_query(const struct codectl_region *region,
 			struct code_query *query);
 int codectl_get_origin(struct mm_struct *mm,

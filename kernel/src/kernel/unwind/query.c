@@ -142,6 +142,22 @@ struct file *codectl_claimed_file(struct mm_struct *mm,
 }
 
 /**
+ * codectl_sframe_addr() - where the section of a registration was made for
+ * @region: the registration
+ *
+ * Return: as registered; 0 without a section, or for one in its place.
+ */
+u64 codectl_sframe_addr(const struct codectl_region *region)
+{
+	const struct codectl_tables *tables = &region->tables;
+
+	if (tables->is_jit || !tables->sframe.bias)
+		return 0;
+
+	return tables->sframe.start + tables->sframe.bias;
+}
+
+/**
  * codectl_fill_query() - what was registered
  * @region: the registration
  * @query: where it is stored; what codectl_get_origin() fills in is set to 0
