@@ -207,7 +207,9 @@ static void next_table_at_a_retired_row(struct kunit *test)
 }
 
 struct small_table {
-	struct code_jit_unwind_table	header;
+	u64				reserved_len;
+	u64				used_len;
+	u64				next;
 	struct code_jit_unwind_fre	fre;
 };
 
@@ -221,10 +223,10 @@ static void longest_chain(struct kunit *test)
 
 	for (i = 0; i <= CODE_JIT_MAX_TABLES; i++) {
 		t = (struct small_table) {
-			.header.reserved_len = ROW_LEN,
-			.header.used_len = ROW_LEN,
-			.header.next = i == CODE_JIT_MAX_TABLES ? 0 :
-				       f->at + (i + 1) * sizeof(t),
+			.reserved_len = ROW_LEN,
+			.used_len = ROW_LEN,
+			.next = i == CODE_JIT_MAX_TABLES ? 0 :
+				f->at + (i + 1) * sizeof(t),
 			.fre.ip_off = ROW_OFF(i),
 			.fre.size = SIZE,
 			.fre.cfa_off = i,
