@@ -217,6 +217,14 @@ int lib_find(struct lib_section *lib, s64 pc, struct unwind_rule *rule)
 	       flex_rule(lib, &row, rule) : default_rule(lib, &row, rule);
 }
 
+/* Nothing but libsframe's own lookup. */
+int lib_look(struct lib_section *lib, s64 pc)
+{
+	sframe_frame_row_entry row;
+
+	return sframe_find_fre(lib->ctx, pc, &row);
+}
+
 /* Whether the words of a row are those that its kind of FDE has. */
 static bool words_fit(struct lib_section *lib, const struct funcdesc *fd,
 		      const sframe_frame_row_entry *row)

@@ -22,6 +22,7 @@ struct lib_section *lib_open(const char *data, size_t size, u32 *nr);
 void lib_close(struct lib_section *lib);
 struct lib_fde lib_fde(struct lib_section *lib, u32 i);
 bool lib_fre_start(struct lib_section *lib, u32 fde, u32 fre, u32 *start);
+int lib_look(struct lib_section *lib, s64 pc);
 int lib_find(struct lib_section *lib, s64 pc, struct unwind_rule *rule);
 const char *lib_doubt(struct lib_section *lib, s64 pc, bool *either);
 int lib_write_seeds(struct lib_section *lib, const char *prefix);

@@ -3,6 +3,12 @@
 #define HOST_LINUX_NOSPEC_H
 
 /* Nothing here is secret to who may run it. */
-#define array_index_nospec(index, size)	(index)
+static inline unsigned long array_index_nospec(unsigned long index,
+					       unsigned long size)
+{
+	(void)size;
+
+	return index;
+}
 
 #endif /* HOST_LINUX_NOSPEC_H */
