@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Builds glibc's own tests of the codectl support, without running them, and
+# Builds the tests that the series adds to glibc, without running them, and
 # installs them with their modules and run-tests.sh in DEST.
 
 set -eu -o pipefail
@@ -23,7 +23,8 @@ src=$(cd "$obj" && cd "$(sed -n 's/^srcdir = //p' Makefile)" && pwd)
 
 # Every source is a program or, by its name, a module.
 files=()
-for path in "$src"/sysdeps/unix/sysv/linux/tst-codectl*.c; do
+for path in "$src"/sysdeps/unix/sysv/linux/x86_64/64/tst-codectl*.c \
+	"$src"/sysdeps/x86_64/tst-trampoline*.c "$src"/elf/tst-sframe-backtrace.c; do
 	name=${path##*/}
 	name=${name%.c}
 	case $name in

@@ -20,6 +20,10 @@ run()
 	case $1 in
 	tst-codectl-audit)
 		LD_AUDIT=$dir/tst-codectl-auditmod.so LD_LIBRARY_PATH=$dir "$dir/$1" ;;
+	tst-trampoline-audit)
+		LD_AUDIT=$dir/tst-trampoline-auditmod.so LD_LIBRARY_PATH=$dir "$dir/$1" ;;
+	tst-codectl-preload)
+		LD_PRELOAD=$dir/tst-codectl-graphmod1.so LD_LIBRARY_PATH=$dir "$dir/$1" ;;
 	tst-codectl-disable)
 		GLIBC_TUNABLES=glibc.rtld.codectl=0 LD_LIBRARY_PATH=$dir "$dir/$1" ;;
 	*)
@@ -28,7 +32,7 @@ run()
 }
 
 set --
-for path in "$dir"/tst-codectl*; do
+for path in "$dir"/tst-*; do
 	case $path in
 	*.so) ;;
 	*) [ ! -x "$path" ] || set -- "$@" "${path##*/}" ;;
