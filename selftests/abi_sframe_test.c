@@ -156,31 +156,6 @@ static struct sframe_header *map_file(const struct stub *stub, int prot)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-static bool is_mapped_in(const void *page)
-{
-	uint64_t entry = 0;
-	int fd = open("/proc/self/pagemap", O_RDONLY);
-	ssize_t n = pread(fd, &entry, sizeof(entry), addr_of(page) / PAGE * 8);
-
-	close(fd);
-	return n != sizeof(entry) || entry >> 63;
-}
-
-/* What ld.so has just mapped stays untouched, where the file is in memory. */
-TEST_F(section, header_in_a_file_faults_nothing_in)
-{
-	struct sframe_header *h = map_file(&self->stub, PROT_READ);
-
-	ASSERT_NE(NULL, h);
-	ASSERT_FALSE(is_mapped_in(h));
-	EXPECT_EQ(0, register_with(&self->stub, h, self->stub.table_size));
-	EXPECT_FALSE(is_mapped_in(h));
-	EXPECT_NE(0, h->magic);
-	EXPECT_TRUE(is_mapped_in(h));
-	EXPECT_EQ(0, register_with(&self->stub, h, self->stub.table_size));
-	munmap(h, 2 * PAGE);
-}
-
 /* The memory counts, not the file. */
 TEST_F(section, header_in_a_file_is_that_of_the_mapping)
 {
