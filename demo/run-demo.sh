@@ -217,7 +217,7 @@ check_marks()
 		echo "$run:"
 		grep -h -E '^(region|compiled|retired)' "$out/dump/$run.codes"
 		interrupted=0
-		[ $run != jit-churn-down ] || interrupted=100
+		[ "$run" != jit-churn-down ] || interrupted=100
 		"$demo/markcheck" -m 4000 -i $interrupted -l "$out/dump/$run.codes" \
 			"$out/dump/$run.dump" || failed=1
 	done

@@ -16,6 +16,7 @@ struct fuzz_region {
 	uint64_t start;
 	uint64_t end;
 	bool jit;
+	bool mapped_over;
 };
 
 /**
@@ -72,6 +73,10 @@ bool fuzz_check(const struct fuzz *f);
 bool fuzz_is_ours(const struct fuzz *f, uint64_t start, uint64_t end);
 bool fuzz_is_mapped(const struct fuzz *f, uint64_t start, uint64_t end,
 		    bool exec);
+/* Nothing overlaps but what an object that is registered here replaces. */
+bool fuzz_may_replace(const struct fuzz *f, uint64_t start, uint64_t end);
+/* Drops what overlaps. */
+void fuzz_drop(struct fuzz *f, uint64_t start, uint64_t end);
 /* NULL: nothing overlaps, or nothing has exactly this range. */
 const struct fuzz_region *fuzz_overlap(const struct fuzz *f, uint64_t start,
 				       uint64_t end);

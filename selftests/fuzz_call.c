@@ -447,7 +447,8 @@ static uint64_t expect_right(struct fuzz *f, const struct call *c,
 		return fuzz_find(f, start, end) ? OK : BIT(ENOENT);
 	if (!fuzz_is_mapped(f, start, end, c->kind == CODE_REGISTER_ELF))
 		want |= BIT(EINVAL);
-	if (fuzz_overlap(f, start, end))
+	if (c->kind == CODE_REGISTER_ELF ? !fuzz_may_replace(f, start, end) :
+					   !!fuzz_overlap(f, start, end))
 		want |= BIT(EEXIST);
 	return want ?: OK;
 }
@@ -495,8 +496,10 @@ static bool note(struct fuzz *f, const struct call *c)
 	}
 	if (!fuzz_is_ours(f, start, end))
 		return !unregister_text(start, end);
-	if (f->exact)
+	if (f->exact) {
+		fuzz_drop(f, start, end);
 		fuzz_add(f, start, end, c->kind == CODE_REGISTER_JIT);
+	}
 	return true;
 }
 

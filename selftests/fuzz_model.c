@@ -114,7 +114,7 @@ void fuzz_add(struct fuzz *f, uint64_t start, uint64_t end, bool jit)
 {
 	if (f->nr == FUZZ_REGIONS)
 		abort();
-	f->region[f->nr++] = (struct fuzz_region) { start, end, jit };
+	f->region[f->nr++] = (struct fuzz_region) { start, end, jit, false };
 }
 
 void fuzz_remove(struct fuzz *f, struct fuzz_region *region)
@@ -122,18 +122,47 @@ void fuzz_remove(struct fuzz *f, struct fuzz_region *region)
 	*region = f->region[--f->nr];
 }
 
-static void drop_pages(struct fuzz *f, unsigned int page, unsigned int nr)
+void fuzz_drop(struct fuzz *f, uint64_t start, uint64_t end)
 {
-	uint64_t start = addr_of(f->text) + page * PAGE;
 	unsigned int i = 0;
 
 	while (i < f->nr) {
 		struct fuzz_region *r = &f->region[i];
 
-		if (r->start < start + nr * PAGE && start < r->end)
+		if (r->start < end && start < r->end)
 			fuzz_remove(f, r);
 		else
 			i++;
+	}
+}
+
+bool fuzz_may_replace(const struct fuzz *f, uint64_t start, uint64_t end)
+{
+	for (unsigned int i = 0; i < f->nr; i++) {
+		const struct fuzz_region *r = &f->region[i];
+
+		if (r->start < end && start < r->end &&
+		    (r->jit || !r->mapped_over))
+			return false;
+	}
+	return true;
+}
+
+static void drop_pages(struct fuzz *f, unsigned int page, unsigned int nr)
+{
+	uint64_t start = addr_of(f->text) + page * PAGE;
+
+	fuzz_drop(f, start, start + nr * PAGE);
+}
+
+static void note_mapped_over(struct fuzz *f, unsigned int page, unsigned int nr)
+{
+	uint64_t start = addr_of(f->text) + page * PAGE;
+
+	for (unsigned int i = 0; i < f->nr; i++) {
+		struct fuzz_region *r = &f->region[i];
+
+		r->mapped_over |= r->start < start + nr * PAGE && start < r->end;
 	}
 }
 
@@ -146,7 +175,7 @@ static int random_prot(struct fuzz *f)
 	return prots[fuzz_random(f, ARRAY_SIZE(prots))];
 }
 
-/* Nothing that is mapped over text drops what is registered of it. */
+/* What is mapped over text drops nothing that is registered of it. */
 static bool map_over(struct fuzz *f, unsigned int page, unsigned int nr)
 {
 	int prot = random_prot(f);
@@ -155,6 +184,7 @@ static bool map_over(struct fuzz *f, unsigned int page, unsigned int nr)
 	if (mmap(at, nr * PAGE, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		 -1, 0) != at)
 		return false;
+	note_mapped_over(f, page, nr);
 	for (unsigned int i = page; i < page + nr; i++)
 		f->page[i] = prot;
 	return true;
@@ -195,6 +225,7 @@ static bool move(struct fuzz *f, unsigned int from, bool leave)
 		return true;
 	if (mremap(f->text + from * PAGE, PAGE, PAGE, flags, at) != at)
 		return false;
+	note_mapped_over(f, to, 1);
 	drop_pages(f, from, 1);
 	f->page[to] = f->page[from];
 	if (!leave)

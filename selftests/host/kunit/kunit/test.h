@@ -41,8 +41,10 @@ struct kunit_suite {
 #define KUNIT_CASE(fn)	{ #fn, fn }
 
 /* What a test allocates goes with the program. */
-#define kunit_kzalloc(test, size, flags)	((void)(test), calloc(1, size))
-#define kunit_kcalloc(test, nr, size, flags)	((void)(test), calloc(nr, size))
+#define kunit_kzalloc(test, size, flags)					\
+	((void)(test), (void)(flags), calloc(1, size))
+#define kunit_kcalloc(test, nr, size, flags)				\
+	((void)(test), (void)(flags), calloc(nr, size))
 #define kunit_kfree(test, p)			((void)(test), free((void *)(p)))
 
 void kunit_failed(struct kunit *test, const char *file, int line,

@@ -63,9 +63,10 @@ enum code_opt {
  * @elf_end: end of the object; the ranges of two objects may overlap
  * @text_start: first byte of the executable segment
  * @text_end: end of the executable segment.  The text must lie within the object
- *	(EINVAL), must be mapped and executable throughout (EINVAL), and must not overlap the text of another
- *	registration (EEXIST), unless that is of an object, too, and something
- *	was mapped over its text: it is replaced.  It is the key of the registration.
+ *	(EINVAL), must be mapped and executable throughout (EINVAL), and must not
+ *	overlap the text of another registration (EEXIST), unless that is of an
+ *	object, too, and something was mapped over its text: it is replaced.  It
+ *	is the key of the registration.
  * @sframe_start: the SFrame section that describes the text; it need not lie
  *	in the same file, nor in any file, and several registrations may share
  *	one.  What it says does not change while it is registered: unregister
