@@ -135,7 +135,7 @@ piped()
 	grep -q '<user unwind> cookie=[0-9a-f]* event=[0-9]*$' "$work/names" &&
 		grep -q '<user stack unwind>$' "$work/names" &&
 		grep -q '^cookie=[0-9a-f]*$' "$work/names" &&
-		grep -q "file_map: id=0x[0-9a-f]* dev=.* names=verified build_id=[0-9a-f]* path=$program\$" "$work/names"
+		grep -q "file_map: id=0x[0-9a-f]* dev=.* names=verified unit=file build_id=[0-9a-f]* path=$program\$" "$work/names"
 	result $? "the records as text"
 	grep -q '^ =>  <[0-9a-f]\{16\}> : 0x[0-9a-f]*$' "$work/ids"
 	result $? "frames with ids"
