@@ -88,7 +88,7 @@ function on_file(	id)
 	build[id] = value("build_id")
 	gsub(/[^0-9a-f]/, "", build[id])
 	verified[id] = value("names") == 1
-	bytes += record(8 + 16 + 16 + 20 + length(path[id]) + 1)
+	bytes += record(8 + 16 + 20 + 20 + length(path[id]) + 1)
 }
 
 /EVENTS DROPPED/ { lost++ }
