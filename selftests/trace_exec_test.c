@@ -229,8 +229,7 @@ static void *serve_table(void *)
 
 	if (read(waits.uffd, &msg, sizeof(msg)) != sizeof(msg))
 		_exit(2);
-	/* No signal: who traces this process would have to pass it on. */
-	pid = syscall(__NR_clone, CLONE_FS, 0, NULL, NULL, 0);
+	pid = syscall(__NR_clone, CLONE_FS | SIGCHLD, 0, NULL, NULL, 0);
 	if (!pid)
 		_exit(0);
 	if (pid < 0)
@@ -242,16 +241,12 @@ static void *serve_table(void *)
 		pause();
 }
 
-static void on_alarm(int)
-{
-}
-
 /* Nobody has to wait for a walk of what execve() is about to replace. */
 TEST_F(trace, exec_that_waits_for_a_table)
 {
-	const struct sigaction alarmed = { .sa_handler = on_alarm };
 	const struct trace_entry *enter;
 	pthread_t thread;
+	pid_t tracer;
 
 	SHARED_WORD();
 	ASSERT_EQ(0, stub_map(&waits.stub, 1));
@@ -270,10 +265,14 @@ TEST_F(trace, exec_that_waits_for_a_table)
 	ASSERT_TRUE(peer_hear(waits.peer.from)) {
 		TH_LOG("exit status %d", exit_status(waits.peer.pid));
 	}
-	ASSERT_EQ(0, sigaction(SIGALRM, &alarmed, NULL));
-	alarm(scaled_seconds(5));
-	EXPECT_EQ(0, ptrace(PTRACE_SEIZE, waits.peer.pid, NULL, NULL));
-	alarm(0);
+	/* Not this process, which waits for an exit and not for stops. */
+	tracer = fork();
+	if (!tracer) {
+		alarm(scaled_seconds(5));
+		_exit(ptrace(PTRACE_SEIZE, waits.peer.pid, NULL, NULL) != 0);
+	}
+	ASSERT_LT(0, tracer);
+	EXPECT_EQ(0, exit_status(tracer));
 	peer_say(waits.peer.to);
 	EXPECT_EQ(0, exit_status(waits.peer.pid));
 	READ_LOG();
