@@ -3,7 +3,6 @@
  * Registration of ELF objects, each made up of headers over mapped pages.
  */
 #include <elf.h>
-#include <sys/auxv.h>
 
 #include "stand_in.h"
 #include "test.h"
@@ -152,14 +151,11 @@ static void bad_section(void)
 /* The kernel has registered the program when it was executed. */
 static void this_program(void)
 {
-	const Elf64_Phdr *phdr = (void *)getauxval(AT_PHDR);
-	size_t phnum = getauxval(AT_PHNUM), i;
-	uint64_t bias = 0;
+	const Elf64_Phdr *phdr;
+	size_t phnum;
+	uint64_t bias;
 
-	for (i = 0; i < phnum; i++) {
-		if (phdr[i].p_type == PT_PHDR)
-			bias = (uintptr_t)phdr - phdr[i].p_vaddr;
-	}
+	phdr = this_program_phdr(&phnum, &bias);
 	stand_in();
 	CHECK_EQ(codectl_elf_register(phdr, phnum, bias), -EEXIST);
 }

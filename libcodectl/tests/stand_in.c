@@ -130,17 +130,29 @@ static void hand_over(unsigned int action)
 	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog), 0);
 }
 
+const Elf64_Phdr *this_program_phdr(size_t *phnum, uint64_t *bias)
+{
+	const Elf64_Phdr *phdr = (void *)getauxval(AT_PHDR);
+	size_t i;
+
+	*phnum = getauxval(AT_PHNUM);
+	*bias = 0;
+	for (i = 0; i < *phnum; i++) {
+		if (phdr[i].p_type == PT_PHDR)
+			*bias = (uintptr_t)phdr - phdr[i].p_vaddr;
+	}
+
+	return phdr;
+}
+
 /* As execve() does. */
 static void add_this_program(void)
 {
-	const Elf64_Phdr *phdr = (void *)getauxval(AT_PHDR);
-	size_t phnum = getauxval(AT_PHNUM), i;
-	uint64_t bias = 0;
+	const Elf64_Phdr *phdr;
+	size_t phnum, i;
+	uint64_t bias;
 
-	for (i = 0; i < phnum; i++) {
-		if (phdr[i].p_type == PT_PHDR)
-			bias = (uintptr_t)phdr - phdr[i].p_vaddr;
-	}
+	phdr = this_program_phdr(&phnum, &bias);
 	for (i = 0; i < phnum; i++) {
 		struct stand_in_entry new = {
 			.text_start = bias + phdr[i].p_vaddr,

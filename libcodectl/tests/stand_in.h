@@ -6,6 +6,8 @@
 #ifndef CODECTL_STAND_IN_H
 #define CODECTL_STAND_IN_H
 
+#include <elf.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* From here on the call works in this process and its children. */
@@ -25,5 +27,8 @@ struct stand_in_entry {
 
 /* Whether there is such an entry; in a kernel that has the call, too. */
 int stand_in_find(uint64_t text, struct stand_in_entry *entry);
+
+/* The program headers of this program, their number, and its load bias. */
+const Elf64_Phdr *this_program_phdr(size_t *phnum, uint64_t *bias);
 
 #endif /* CODECTL_STAND_IN_H */

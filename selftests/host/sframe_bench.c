@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "random.h"
 #include "section.h"
 #include "sframe.h"
 #include "sframe_lib.h"
@@ -42,18 +43,6 @@ struct table {
 };
 
 static double ns_of_tick;
-
-/* xorshift64, the same numbers in each run */
-static u64 next_random(void)
-{
-	static u64 x = 88172645463325252;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-
-	return x;
-}
 
 static u64 now(void)
 {

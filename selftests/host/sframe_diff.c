@@ -17,6 +17,7 @@
 #include <linux/uaccess.h>
 
 #include "compare.h"
+#include "random.h"
 #include "section.h"
 #include "sframe.h"
 #include "sframe_lib.h"
@@ -78,18 +79,6 @@ static void compare_fde(struct object *obj, u32 i)
 			compare(obj, fde.start + at + start);
 		}
 	}
-}
-
-/* xorshift64, the same numbers in each run */
-static u64 next_random(void)
-{
-	static u64 x = 88172645463325252;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-
-	return x;
 }
 
 static void compare_all(struct object *obj, u32 nr)

@@ -143,19 +143,24 @@ static void functions_of_a_file(void)
 	frames_free(frames);
 }
 
-/* Text that was moved away from its file has the offsets that it had there. */
-static void functions_of_moved_text(void)
+static void expect_claimed_functions(int names)
 {
 	struct frames *frames = frames_new();
 	uint64_t at = file_offset(target);
 	char text[3000];
 
-	add_file(frames, 1, self, MOVED);
+	add_file(frames, 1, self, names);
 	snprintf(text, sizeof(text), "target+0x2 (%s (claimed)+0x%llx)", self,
 		 (unsigned long long)at + 2);
 	CHECK(shows(frames, 1, at + 2, true, text));
 	CHECK(folds(frames, 1, at + 1, false, "target"));
 	frames_free(frames);
+}
+
+/* Text that was moved away from its file has the offsets that it had there. */
+static void functions_of_moved_text(void)
+{
+	expect_claimed_functions(MOVED);
 }
 
 /* Another file of that name has other functions. */
@@ -176,16 +181,7 @@ static void functions_of_another_build(void)
 /* A claim says where the object begins in memory, not in which file. */
 static void functions_of_a_claimed_file(void)
 {
-	struct frames *frames = frames_new();
-	uint64_t at = file_offset(target);
-	char text[3000];
-
-	add_file(frames, 1, self, CLAIMED);
-	snprintf(text, sizeof(text), "target+0x2 (%s (claimed)+0x%llx)", self,
-		 (unsigned long long)at + 2);
-	CHECK(shows(frames, 1, at + 2, true, text));
-	CHECK(folds(frames, 1, at + 1, false, "target"));
-	frames_free(frames);
+	expect_claimed_functions(CLAIMED);
 }
 
 /* Neither an address nor anything else that is known. */
