@@ -337,8 +337,10 @@ static void budget(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (all = 0; all < 5; all++) {
 			const bool enough = all > cases[i].looks;
-			const unsigned int rest = enough ? all - cases[i].looks : 0;
+			unsigned int rest = 0;
 
+			if (enough)
+				rest = all - cases[i].looks;
 			left = all;
 			KUNIT_EXPECT_EQ(test, enough ? 0 : -E2BIG,
 					sframe_find_within(&sec, sec.start +
