@@ -14,7 +14,8 @@
  *		perf map are right for one use only
  *	-d	the first thread's code grows down, and not that of the second
  *	-r	reuse addresses of code while compiled code runs
- *	-i	interrupt itself every 2 ms, by a signal whose handler takes a while
+ *	-i	interrupt itself 2 ms after the last time, by a signal whose handler
+ *		takes 0.5 ms
  *	-s	check the rows of so many instructions of the first thread
  *	-l	write there what was compiled where
  *
@@ -30,7 +31,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,22 +60,39 @@ static void on_term(int sig)
 	stopped = 1;
 }
 
+static timer_t alarm_timer;
+
+/* Once: however long the handler takes, the program goes on in between. */
+static int set_alarm(void)
+{
+	static const struct itimerspec once = { .it_value.tv_nsec = 2000000 };
+
+	return timer_settime(alarm_timer, 0, &once, NULL);
+}
+
+/* By the clock, so that the share of samples in it is the same on any machine. */
 static void on_alarm(int sig)
 {
+	struct timespec start, now;
+
 	(void)sig;
-	for (volatile int i = 0; i < 10000; i++)
-		;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000000000 + now.tv_nsec -
+	       start.tv_nsec < 500000);
+	set_alarm();
 }
 
 static void interrupt_often(void)
 {
-	static const struct itimerval every = {
-		.it_interval.tv_usec = 2000,
-		.it_value.tv_usec = 2000,
+	struct sigevent event = {
+		.sigev_notify = SIGEV_SIGNAL,
+		.sigev_signo = SIGALRM,
 	};
 
 	signal(SIGALRM, on_alarm);
-	if (setitimer(ITIMER_REAL, &every, NULL))
+	if (timer_create(CLOCK_MONOTONIC, &event, &alarm_timer) || set_alarm())
 		engine_fail("no timer");
 }
 

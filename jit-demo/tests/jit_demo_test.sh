@@ -253,27 +253,29 @@ fi
 [ "$(sum registered)" = 1 ]
 result $? "the kernel knows the region"
 
-# mark_check WHAT PERCENT OPTION... - of the stacks, that may end early
+# mark_check WHAT PERCENT INTERRUPTED OPTION... - of the stacks, that may end early;
+# and how many samples in a signal handler there are at least
 mark_check()
 {
-	what=$1 percent=$2
-	shift 2
+	what=$1 percent=$2 interrupted=$3
+	shift 3
+	: > "$out/checked"
 	# shellcheck disable=SC2086
 	"$demo/stackdump" -F 1000 -o "$out/dump" -- "$here/jit-demo" \
-		-l "$out/log" "$@" $programs > "$out/printed" &&
+		-l "$out/log" "$@" $programs > "$out/printed" 2> "$out/error" &&
 		cmp "$out/expected" "$out/printed" &&
-		"$demo/markcheck" -m 100 -t "$percent" -l "$out/log" \
-			"$out/dump" > "$out/checked"
+		"$demo/markcheck" -m 100 -i "$interrupted" -t "$percent" \
+			-l "$out/log" "$out/dump" > "$out/checked"
 	result $? "the kernel's frames are those that left marks, $what"
-	sed 's/^/# /' "$out/checked"
+	sed 's/^/# /' "$out/checked" "$out/error"
 }
 
-mark_check "code that is kept" 0 -k -t 2 -n $((2 * rounds))
-mark_check "code that grows up" 0 -t 2 -n $rounds
-mark_check "interrupted by signals" 0 -i -t 2 -n $rounds
-mark_check "code that grows down" 0 -d -t 2 -n $rounds
+mark_check "code that is kept" 0 0 -k -t 2 -n $((2 * rounds))
+mark_check "code that grows up" 0 0 -t 2 -n $rounds
+mark_check "interrupted by signals" 0 10 -i -t 2 -n $rounds
+mark_check "code that grows down" 0 0 -d -t 2 -n $rounds
 # where rows are rewritten under compiled code, a stack may end early
-mark_check "addresses used again at once" 10 -r -t 2 -n $rounds
+mark_check "addresses used again at once" 10 0 -r -t 2 -n $rounds
 
 # Names: the functions of each program, and no frame of theirs without one.
 # shellcheck disable=SC2086
