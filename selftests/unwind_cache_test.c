@@ -3,8 +3,10 @@
  * Frames that were walked before: what has changed since is noticed, and what has
  * not is found again.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "jit_code.h"
 #include "jit_table_fixture.h"
@@ -231,6 +233,239 @@ TEST_F(table, restorer_where_a_call_returned_to)
 	ASSERT_LE(3, self->stack.nr);
 	EXPECT_EQ(addr_of(at), self->stack.ip[1]);
 	EXPECT_EQ(interrupted, self->stack.ip[2]);
+}
+
+/* ------------------------------------------------------- the memory that it takes */
+
+#define SLAB "/sys/kernel/slab/unwind_rules/"
+#define PROCESSES 16
+#define THREADS 16
+
+/* How many processes have rules; what none has any more is given back before. */
+static long processes_with_rules(void)
+{
+	FILE *shrink = fopen(SLAB "shrink", "we"), *file = fopen(SLAB "objects", "re");
+	long nr = -1;
+
+	if (shrink && file && fputs("1", shrink) >= 0 && !fflush(shrink) &&
+	    fscanf(file, "%ld", &nr) != 1)
+		nr = -1;
+	if (shrink)
+		fclose(shrink);
+	if (file)
+		fclose(file);
+	return nr;
+}
+
+/* Whether so few processes have rules before long. */
+static bool rules_are_gone(long before)
+{
+	double end = now() + scaled_seconds(10);
+
+	while (processes_with_rules() > before) {
+		if (now() > end)
+			return false;
+		usleep(50000);
+	}
+	return true;
+}
+
+/* What the processes do, or the threads. */
+enum { WALK, STAY, EXIT };
+static volatile int *phase;
+
+static void *walk_on(void *arg)
+{
+	while (*phase != EXIT) {
+		if (*phase == WALK)
+			marker();
+		usleep(10000);
+	}
+	return arg;
+}
+
+static int map_phase(void)
+{
+	phase = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		     -1, 0);
+	return phase == MAP_FAILED ? -1 : 0;
+}
+
+/* They take one stack after the other, each with rules; how many had before. */
+static long start_processes(struct __test_metadata *_metadata,
+			    FIXTURE_DATA(table) * self, pid_t *pids)
+{
+	long before = processes_with_rules();
+	double end = now() + scaled_seconds(20);
+	long nr;
+
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, map_phase());
+	for (int i = 0; i < PROCESSES; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (pids[i])
+			continue;
+		/* The parent is to have the last of it. */
+		sampler_close(&self->sampler);
+		walk_on(NULL);
+		_exit(0);
+	}
+	/* One that has to wait for its turn is without again, for a while. */
+	do
+		nr = processes_with_rules();
+	while (nr < before + PROCESSES && now() < end);
+	EXPECT_LE(before + PROCESSES, nr);
+	return before;
+}
+
+static void end_processes(const pid_t *pids)
+{
+	*phase = EXIT;
+	for (int i = 0; i < PROCESSES; i++)
+		waitpid(pids[i], NULL, 0);
+}
+
+TEST_F(table, no_rules_of_who_is_not_traced)
+{
+	pid_t pids[PROCESSES];
+	long before = start_processes(_metadata, self, pids);
+
+	sampler_close(&self->sampler);
+	EXPECT_TRUE(rules_are_gone(before));
+	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
+	end_processes(pids);
+}
+
+TEST_F(table, no_rules_of_who_takes_no_stacks)
+{
+	pid_t pids[PROCESSES];
+	long before = start_processes(_metadata, self, pids);
+
+	*phase = STAY;
+	EXPECT_TRUE(rules_are_gone(before));
+	end_processes(pids);
+}
+
+/* Nobody waits for those that have exited. */
+TEST_F(table, no_rules_of_who_has_exited)
+{
+	pid_t pids[PROCESSES];
+	long before = start_processes(_metadata, self, pids);
+
+	*phase = EXIT;
+	for (int i = 0; i < PROCESSES; i++)
+		ASSERT_EQ(0, waitid(P_PID, pids[i], NULL, WEXITED | WNOWAIT));
+	EXPECT_GE(before, processes_with_rules());
+	end_processes(pids);
+}
+
+/* Memory is wanted for something else. */
+TEST_F(table, no_rules_where_memory_is_wanted)
+{
+	double end = now() + scaled_seconds(10);
+	pid_t pids[PROCESSES];
+	long before = start_processes(_metadata, self, pids);
+
+	/* What the last walks still have is theirs until they end. */
+	*phase = STAY;
+	do {
+		ASSERT_EQ(0, sysctl_write("vm/drop_caches", 2));
+	} while (processes_with_rules() > before && now() < end);
+	EXPECT_GE(before, processes_with_rules());
+	end_processes(pids);
+}
+
+/* All threads of a process have the same rules. */
+TEST_F(table, threads_have_one_memory)
+{
+	long before = processes_with_rules(), most = 0, nr;
+	pthread_t threads[THREADS];
+	double end;
+
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, map_phase());
+	for (int i = 0; i < THREADS; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, walk_on, NULL));
+	end = now() + 1;
+	while (now() < end) {
+		nr = processes_with_rules();
+		most = nr > most ? nr : most;
+	}
+	EXPECT_LT(0, most);
+	EXPECT_GE(before + 1, most);
+	*phase = EXIT;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* ------------------------------------------------------------ several at a time */
+
+#define CHAIN_DEPTH 250
+#define WALKERS 4
+#define WALKS 200
+
+/* Together more functions than rules are kept of, with frames of several kinds. */
+static uint8_t *emit_chain(struct jit_region *region, int first)
+{
+	static const struct jit_shape *const shapes[] = {
+		&jit_small, &jit_fp, &jit_saved,
+	};
+	uint8_t *target = (uint8_t *)jit_leaf;
+
+	for (int i = 0; i < CHAIN_DEPTH && target; i++)
+		target = jit_emit(region, shapes[(first + i) % 3], target);
+	return target;
+}
+
+static const uint8_t *chains[2];
+
+static void *walk_chains(void *arg)
+{
+	for (int i = 0; i < WALKS; i++)
+		jit_call(chains[i & 1], NULL);
+	return arg;
+}
+
+/*
+ * Threads that find, keep and use rules at once: each stack is as one thread has it
+ * that finds no rule.
+ */
+TEST_F(table, threads_find_rules_at_once)
+{
+	static struct stack right[2], got;
+	static struct jit_region region;
+	unsigned int nr = 0, wrong = 0;
+	pthread_t threads[WALKERS];
+	double end;
+
+	ASSERT_EQ(0, jit_region_map(&region, 64, 32, PAGE));
+	ASSERT_EQ(0, register_jit(&region.info));
+	for (int i = 0; i < 2; i++) {
+		chains[i] = emit_chain(&region, i);
+		ASSERT_NE(NULL, chains[i]);
+		sampler_drain(&self->sampler);
+		jit_call(chains[i], NULL);
+		ASSERT_TRUE(sampler_next(&self->sampler, &right[i]));
+		ASSERT_LT(CHAIN_DEPTH, right[i].nr);
+	}
+	for (int i = 0; i < WALKERS; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, walk_chains, NULL));
+	end = now() + scaled_seconds(60);
+	while (nr < WALKERS * WALKS && now() < end) {
+		if (!sampler_next(&self->sampler, &got)) {
+			usleep(1000);
+			continue;
+		}
+		nr++;
+		wrong += memcmp(got.ip, right[0].ip, CHAIN_DEPTH * 8) &&
+			 memcmp(got.ip, right[1].ip, CHAIN_DEPTH * 8);
+	}
+	for (int i = 0; i < WALKERS; i++)
+		pthread_join(threads[i], NULL);
+	EXPECT_EQ(WALKERS * WALKS, nr);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, self->sampler.lost);
 }
 
 /* Deeper than what is kept of all rules. */

@@ -324,6 +324,84 @@ TEST_F(unwind, call_to_nowhere)
 	signal(SIGSEGV, SIG_DFL);
 }
 
+/* ------------------------------------------------------ the text of the callers */
+
+/*
+ * Two functions that have a frame pointer and call their first argument; the frame of
+ * the other one is larger than what the kernel saves for a signal.
+ */
+static const uint8_t callers[2][16] = {
+	{ 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 },
+	{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec, 0, 0x40, 0, 0, 0xff, 0xd7,
+	  0xc9, 0xc3 },
+};
+
+static uint8_t *callers_text;
+static bool text_was_mapped;
+
+/* Whether the page is mapped: the page cache has it in any case. */
+static bool is_mapped(const void *page)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY);
+	uint64_t entry = 0;
+	bool read;
+
+	read = pread(fd, &entry, sizeof(entry), addr_of(page) / PAGE * 8) ==
+	       sizeof(entry);
+	close(fd);
+
+	return !read || entry >> 63;
+}
+
+static noinline void walk_without_text(void)
+{
+	NOTE_FRAME();
+	text_was_mapped |= madvise(callers_text, PAGE, MADV_DONTNEED) ||
+			   is_mapped(callers_text);
+	marker();
+	text_was_mapped |= is_mapped(callers_text);
+	asm volatile("");
+}
+
+static int which_caller;
+
+static noinline void call_caller(void)
+{
+	void (*caller)(void (*)(void)) = (void *)callers[which_caller] -
+					 (void *)callers + (void *)callers_text;
+
+	NOTE_FRAME();
+	caller(walk_without_text);
+	asm volatile("");
+}
+
+static int map_callers(void)
+{
+	int fd = memfd_create("callers", 0);
+
+	if (fd < 0 || ftruncate(fd, PAGE) ||
+	    pwrite(fd, callers, sizeof(callers), 0) != sizeof(callers))
+		return -1;
+	callers_text = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	close(fd);
+
+	return callers_text == MAP_FAILED ? -1 : 0;
+}
+
+/* Nobody has registered it: what it returns to is known without a look at it. */
+TEST_F(unwind, text_of_callers_is_not_read)
+{
+	ASSERT_EQ(0, map_callers());
+	for (which_caller = 0; which_caller < 2; which_caller++) {
+		truth_reset();
+		call_caller();
+		ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+		EXPECT_TRUE(stack_has_noted(&self->stack))
+			print_stack(&self->stack, &truth);
+	}
+	EXPECT_FALSE(text_was_mapped);
+}
+
 /* ------------------------------------- processes in which nothing is registered */
 
 /* Frame pointers lead out of all code but the kernel's own, which is known. */
@@ -351,6 +429,16 @@ static noinline void call_vdso(void)
 	NOTE_FRAME();
 	vdso_clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	asm volatile("");
+}
+
+TEST_F(unwind, unregistered_text_of_callers_is_not_read)
+{
+	ASSERT_EQ(0, map_callers());
+	for (which_caller = 0; which_caller < 2; which_caller++) {
+		truth_reset();
+		walk_unregistered(_metadata, self, MARKER_NR, call_caller);
+	}
+	EXPECT_FALSE(text_was_mapped);
 }
 
 TEST_F(unwind, unregistered_in_the_vdso)

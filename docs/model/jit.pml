@@ -469,10 +469,11 @@ inline lookup()
 	od
 }
 
-/* jit_row_remains(): what the reader keeps of a row is its rule. */
+/* jit_row_remains(): what the reader keeps of a row is where it is. */
 inline look_again()
 {
 	load(SIZE(kept_row / ROWS, kept_row % ROWS), size);
+	load(RULE(kept_row / ROWS, kept_row % ROWS), kept);
 	again = kept_seq;
 	if
 	:: has_seq ->

@@ -108,18 +108,19 @@ static void check_remains(const struct jit_unwind *jit,
 	u32 *size = (u32 *)(place->row +
 			    offsetof(struct code_jit_unwind_fre, size));
 	struct user_arena arena = user_arena;
+	struct code_jit_unwind_fre fre;
 	u32 was = *size;
 
-	require(jit_row_remains(place->row, jit->seq, place->seq));
+	require(jit_row_remains(place->row, jit->seq, place->seq, &fre));
 	require(!jit->seq ||
-		!jit_row_remains(place->row, jit->seq, place->seq + 2));
+		!jit_row_remains(place->row, jit->seq, place->seq + 2, &fre));
 	*size = 0;
-	require(!jit_row_remains(place->row, jit->seq, place->seq));
+	require(!jit_row_remains(place->row, jit->seq, place->seq, &fre));
 	*size = was;
 	user_arena.fault = (unsigned long)size;
-	require(!jit_row_remains(place->row, jit->seq, place->seq));
+	require(!jit_row_remains(place->row, jit->seq, place->seq, &fre));
 	user_arena.end = place->row;
-	require(!jit_row_remains(place->row, jit->seq, place->seq));
+	require(!jit_row_remains(place->row, jit->seq, place->seq, &fre));
 	user_arena = arena;
 }
 

@@ -132,10 +132,11 @@ static void tables_between_counters(struct kunit *test)
 static void counter_after_row(struct kunit *test)
 {
 	unsigned long row = (unsigned long)&image->table[1].fre[0];
+	struct code_jit_unwind_fre fre;
 	unsigned int size, counter;
 
 	user_watch = note;
-	KUNIT_ASSERT_EQ(test, true, jit_row_remains(row, jit.seq, 2));
+	KUNIT_ASSERT_EQ(test, true, jit_row_remains(row, jit.seq, 2, &fre));
 	size = first(0, (void *)row, sizeof(image->table[1].fre[0]));
 	counter = FIRST(0, image->seq);
 	KUNIT_ASSERT_LT(test, size, counter);

@@ -103,6 +103,7 @@ void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg);
 void __codectl_unmap(struct mm_struct *mm, unsigned long start,
 		     unsigned long end, bool replaced);
 void __codectl_mm_exit(struct mm_struct *mm);
+void __codectl_rules_exit(struct mm_struct *mm);
 void codectl_exec_elf(const struct elf64_phdr *phdr, unsigned int phnum,
 		      unsigned long bias);
 struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace);
@@ -113,10 +114,11 @@ int codectl_id_print(struct seq_buf *sb, u64 id);
 void codectl_walk_files(codectl_names_func_t func, void *data);
 int codectl_replay(void);
 
-/* fork() copies the whole mm_struct: the pointer is the parent's until here. */
+/* fork() copies the whole mm_struct: the pointers are the parent's until here. */
 static inline void codectl_mm_init(struct mm_struct *mm)
 {
 	RCU_INIT_POINTER(mm->codectl, NULL);
+	RCU_INIT_POINTER(mm->unwind_rules, NULL);
 }
 
 /* Under the mmap locks of both. */
@@ -160,6 +162,8 @@ static inline void codectl_mm_exit(struct mm_struct *mm)
 {
 	if (unlikely(rcu_access_pointer(mm->codectl)))
 		__codectl_mm_exit(mm);
+	if (unlikely(rcu_access_pointer(mm->unwind_rules)))
+		__codectl_rules_exit(mm);
 }
 
 #else /* !CONFIG_CODECTL */

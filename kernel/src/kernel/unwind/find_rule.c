@@ -48,9 +48,7 @@ static struct unwind_loc codectl_jit_fp(const struct code_jit_unwind_fre *fre)
  * has no frame pointer to fall back to.
  */
 static __always_inline int
-codectl_row_rule(const struct codectl_lookup *lookup,
-		 const struct code_jit_unwind_fre *fre,
-		 struct unwind_rule *rule)
+codectl_row_step(const struct code_jit_unwind_fre *fre, struct unwind_step *step)
 {
 	u8 base = fre->info & CODE_FRE_BASE_SP ? UNWIND_USER_REG_SP :
 						 UNWIND_USER_REG_FP;
@@ -59,25 +57,69 @@ codectl_row_rule(const struct codectl_lookup *lookup,
 	if (fre->info & (CODE_FRE_UNKNOWN | CODE_FRE_RA_REG))
 		return -EOPNOTSUPP;
 
-	*rule = (struct unwind_rule) {
+	*step = (struct unwind_step) {
 		.cfa = { UNWIND_LOC_VAL, base, fre->cfa_off },
 		.ra = { UNWIND_LOC_MEM, UNWIND_BASE_CFA, fre->ra_off },
 		.fp = codectl_jit_fp(fre),
 		.flags = unwind_rule_flags(fre->ra_off, fre->fp_off),
-		.start = lookup->text_start + fre->ip_off,
-		.size = fre->size,
 	};
+	if (fre->info & CODE_FRE_OUTERMOST)
+		step->flags = UNWIND_RULE_OUTERMOST;
+	else if (fre->info & CODE_FRE_SIGNAL)
+		step->flags = UNWIND_RULE_EXACT;
+
+	return 0;
+}
+
+static noinline u64 codectl_row_kept_any(const struct code_jit_unwind_fre *fre)
+{
+	struct unwind_step step;
+	u64 rule;
+
+	if (codectl_row_step(fre, &step))
+		return 0;
+
+	rule = kept_rule(&step);
+	return kept_type(rule) == KEPT_ASIDE ? 0 : rule;
+}
+
+/**
+ * codectl_row_kept() - get the rule of a row that was found before
+ * @fre: the row
+ *
+ * Return: the rule, or 0 where it does not fit into a word.
+ */
+u64 codectl_row_kept(const struct code_jit_unwind_fre *fre)
+{
+	s32 ra = fre->ra_off, fp = fre->info & CODE_FRE_FP_SAVED ? fre->fp_off : 0;
+	u64 rule = KEPT_TYPE(KEPT_COMMON);
+
+	if ((fre->info & ~(CODE_FRE_BASE_SP | CODE_FRE_FP_SAVED)) ||
+	    (s8)ra != ra || (s16)fp != fp || max(ra, fre->fp_off) > 0)
+		return codectl_row_kept_any(fre);
+
+	if (!(fre->info & CODE_FRE_BASE_SP))
+		rule |= KEPT_BASE_FP;
+	if (fre->info & CODE_FRE_FP_SAVED)
+		rule |= KEPT_FP_SAVED;
+
+	return rule | (u64)(u8)ra << 48 | (u64)(u16)fp << 32 | (u32)fre->cfa_off;
+}
+
+static __always_inline int
+codectl_row_rule(const struct codectl_lookup *lookup,
+		 const struct code_jit_unwind_fre *fre,
+		 struct unwind_rule *rule)
+{
+	rule->start = lookup->text_start + fre->ip_off;
+	rule->size = fre->size;
 	/* What no row covers the default rule does. */
 	if (lookup->tables.jit.flags & CODE_JIT_DEFAULT_RULE) {
 		rule->start = lookup->text_start;
 		rule->size = U32_MAX;
 	}
-	if (fre->info & CODE_FRE_OUTERMOST)
-		rule->flags = UNWIND_RULE_OUTERMOST;
-	else if (fre->info & CODE_FRE_SIGNAL)
-		rule->flags = UNWIND_RULE_EXACT;
 
-	return 0;
+	return codectl_row_step(fre, &rule->step);
 }
 
 /* The rule for an address in compiled code; -ENODATA where there is none. */
@@ -93,7 +135,6 @@ codectl_jit_rule(const struct codectl_lookup *lookup, unsigned long ip,
 			     &found->place, budget);
 	if (ret)
 		return ret;
-	found->counter = jit->seq;
 	if (!found->place.row) {
 		/* The default rule does not hold for what gets a row later. */
 		found->uniform = !jit->head;
@@ -108,11 +149,9 @@ static __always_inline int codectl_lookup_rule(struct codectl_lookup *lookup,
 					       struct found_rule *found,
 					       unsigned int *budget)
 {
-	found->uniform = false;
 	if (lookup->tables.is_jit)
 		return codectl_jit_rule(lookup, ip, found, budget);
 
-	found->place.row = 0;
 	return codectl_sframe_rule(&lookup->tables.sframe, ip, &found->rule,
 				   budget);
 }
@@ -144,6 +183,10 @@ static __always_inline int codectl_find_rule(struct codectl_lookup *last,
 {
 	int ret;
 
+	found->lasting = true;
+	found->own = false;
+	found->uniform = false;
+	found->place.row = 0;
 	if ((last->registry_gen != gen ||
 	     ip - last->text_start >= last->text_end - last->text_start) &&
 	    !codectl_find(current->mm, ip, last))
@@ -151,6 +194,7 @@ static __always_inline int codectl_find_rule(struct codectl_lookup *last,
 
 	/* What was found at another generation is not of this walk. */
 	found->lasting = last->registry_gen == gen;
+	found->own = true;
 	ret = codectl_lookup_rule(last, ip, found, budget);
 
 	return codectl_valid(current->mm, last) ? ret : -ESTALE;
@@ -170,7 +214,8 @@ static noinline int codectl_find_sigreturn(struct unwind_user_state *state,
 
 	ret = codectl_find_rule(last, gen, state->ip, &exact, &state->budget);
 	if (ret || !(exact.rule.flags & UNWIND_RULE_SIGNAL)) {
-		found->lasting &= !last->tables.is_jit;
+		if (!ret && last->tables.is_jit)
+			found->lasting = false;
 		return ret;
 	}
 	*found = exact;
@@ -200,14 +245,16 @@ codectl_find_frame(struct unwind_user_state *state,
 		ret_exact = codectl_find_sigreturn(state, last, gen, found);
 		/* @last may be another registration than that of the rule. */
 		found->uniform = false;
+		found->own = false;
 		if (ret_exact > 0)
 			return 0;
 		/* What was not found may be there the next time. */
-		if (ret_exact)
+		if (ret_exact != ret)
 			found->lasting = false;
 	}
 
-	if ((ret_exact == -ENOENT || ret_exact == -ENODATA) &&
+	/* Where nothing is known of both addresses, the walk will ask. */
+	if ((ret_exact == -ENODATA || (ret_exact == -ENOENT && ret != -ENOENT)) &&
 	    arch_unwind_user_at_sigreturn(state)) {
 		rule->flags = UNWIND_RULE_SIGNAL;
 		found->lasting = false;
@@ -217,71 +264,35 @@ codectl_find_frame(struct unwind_user_state *state,
 	return ret;
 }
 
-static void codectl_keep_rule(struct rule_cache *cache, unsigned long key,
-			      struct rule_slot *slot)
-{
-	const struct found_rule *found = &cache->found;
-
-	if (found->uniform) {
-		cache->uniform = (struct rule_range) {
-			.gen = cache->gen,
-			.start = cache->last.text_start,
-			.size = cache->last.text_end - cache->last.text_start,
-			.step = found->rule.step,
-		};
-		cache->has_uniform = true;
-	}
-
-	slot->key = key;
-	slot->gen = cache->gen;
-	slot->step = found->rule.step;
-	if (found->place.row) {
-		slot->row = found->place.row;
-		slot->counter = found->counter;
-		slot->seq = found->place.seq;
-		slot->step.flags |= UNWIND_RULE_ROW;
-	}
-}
-
 /**
  * unwind_user_find_rule() - find the rule for a frame, and keep it
- * @state: the frame, of a walk with a cache that does not have it, of which only
- *	@state->ip and @state->exact count; the rule is stored in
- *	@state->rules->found, and what it takes is taken off @state->budget
- * @key: rule_cache_key() of it
- * @slot: where to keep it
+ * @state: the frame, of which only @state->ip and @state->exact count; what is
+ *	looked at is taken off @state->budget
  *
  * Context: may fault, unless page faults are disabled.
- * Return: 0, -ENOENT if no table covers the frame, -ENODATA if one does that has
- * no rule for it, another negative error if it cannot be read.
+ * Return: the rule, as enum kept_type says; %KEPT_ASIDE is in @state->walk->found,
+ * and with %KEPT_NOTHING @state->walk->err says why: -ENOENT if no table covers the
+ * frame, -ENODATA if one does that has no rule for it, another negative error
+ * if it cannot be read.
  */
-int unwind_user_find_rule(struct unwind_user_state *state,
-			  unsigned long key, struct rule_slot *slot)
+u64 unwind_user_find_rule(struct unwind_user_state *state)
 {
-	struct rule_cache *cache = state->rules;
+	struct rule_walk *walk = state->walk;
+	struct found_rule *found = &walk->found;
+	u64 rule;
 	int ret;
 
-	ret = codectl_find_frame(state, &cache->last, cache->gen,
-				 &cache->found);
-	if (!ret && cache->found.lasting)
-		codectl_keep_rule(cache, key, slot);
+	ret = codectl_find_frame(state, &walk->last, walk->gen, found);
+	walk->err = ret;
+	if (!ret)
+		rule = kept_rule(&found->rule.step);
+	else if (ret == -ENOENT && found->lasting)
+		rule = KEPT_TYPE(KEPT_UNCOVERED);
+	else
+		return KEPT_TYPE(KEPT_NOTHING);
 
-	return ret;
-}
+	if (walk->cache && found->lasting)
+		rule_cache_keep(walk, state->ip, state->exact, rule);
 
-/**
- * unwind_user_find_uncached() - find the rule for a frame
- * @state: the frame, of a walk without a cache; what is looked at is taken off
- *	@state->budget
- * @found: where the rule is stored
- *
- * Context: may fault, unless page faults are disabled.
- * Return: as unwind_user_find_rule().
- */
-int unwind_user_find_uncached(struct unwind_user_state *state,
-			      struct found_rule *found)
-{
-	struct codectl_lookup last = {};
-
-	return codectl_find_frame(state, &last, 0, found);
+	return rule;
 }

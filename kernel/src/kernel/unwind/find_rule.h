@@ -2,13 +2,12 @@
 #ifndef _UNWIND_FIND_RULE_H
 #define _UNWIND_FIND_RULE_H
 
-struct found_rule;
-struct rule_slot;
+#include <linux/types.h>
+
+struct code_jit_unwind_fre;
 struct unwind_user_state;
 
-int unwind_user_find_rule(struct unwind_user_state *state,
-			  unsigned long key, struct rule_slot *slot);
-int unwind_user_find_uncached(struct unwind_user_state *state,
-			      struct found_rule *found);
+u64 codectl_row_kept(const struct code_jit_unwind_fre *fre);
+u64 unwind_user_find_rule(struct unwind_user_state *state);
 
 #endif /* _UNWIND_FIND_RULE_H */

@@ -406,6 +406,7 @@ int jit_find_place(const struct jit_unwind *jit, u32 off,
  * @row: address of the row, from jit_find_place()
  * @counter: address of the counter, or 0
  * @seq: what it was, if there is one, from jit_find_place()
+ * @fre: where the rule is stored, without the bytes that it covers
  *
  * A row stays where it is, and what it is, until the counter changes; what it
  * may do is to retire.
@@ -413,22 +414,25 @@ int jit_find_place(const struct jit_unwind *jit, u32 off,
  * Context: may fault, unless page faults are disabled.
  * Return: whether it does; if not, jit_find_place() will tell more.
  */
-bool jit_row_remains(unsigned long row, unsigned long counter, u32 seq)
+bool jit_row_remains(unsigned long row, unsigned long counter, u32 seq,
+		     struct code_jit_unwind_fre *fre)
 {
-	u32 size, now = seq;
-	int err = 0;
+	struct jit_walk walk = {};
+	u32 now;
 
-	if (!user_read_access_begin((void __user *)row, sizeof(size)))
+	if (!user_read_access_begin((void __user *)row, sizeof(*fre)))
 		return false;
-	size = unwind_user_load_u32(row +
-				    offsetof(struct code_jit_unwind_fre, size),
-				    &err);
+	fre->size = unwind_user_load_u32(row +
+					 offsetof(struct code_jit_unwind_fre,
+						  size), &walk.err);
+	jit_get_rule(&walk, row, fre);
 	user_read_access_end();
 
-	/* A fault has left 0, too. */
+	if (!fre->size || walk.err)
+		return false;
 	if (!counter)
-		return size;
+		return true;
 	/* After the row; pairs with (c). */
 	smp_rmb();
-	return !get_user(now, (u32 __user *)counter) && now == seq && size;
+	return !get_user(now, (u32 __user *)counter) && now == seq;
 }

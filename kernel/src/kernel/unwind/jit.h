@@ -57,7 +57,8 @@ struct jit_place {
 int jit_find_place(const struct jit_unwind *jit, u32 off,
 		   struct code_jit_unwind_fre *fre, struct jit_place *place,
 		   unsigned int *budget);
-bool jit_row_remains(unsigned long row, unsigned long counter, u32 seq);
+bool jit_row_remains(unsigned long row, unsigned long counter, u32 seq,
+		     struct code_jit_unwind_fre *fre);
 
 static inline int jit_find(const struct jit_unwind *jit, u32 off,
 			   struct code_jit_unwind_fre *fre)

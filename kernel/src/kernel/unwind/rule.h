@@ -28,7 +28,6 @@ struct unwind_loc {
 #define UNWIND_RULE_SIGNAL	0x2	/* nobody called: a signal handler returns here */
 #define UNWIND_RULE_EXACT	0x4	/* @ra is that of an instruction */
 #define UNWIND_RULE_COMMON	0x8	/* of the kind that nearly all are */
-#define UNWIND_RULE_ROW		0x10	/* from a row that may retire */
 
 /**
  * struct unwind_step - how to go from a frame to its caller

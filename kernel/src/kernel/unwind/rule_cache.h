@@ -3,173 +3,228 @@
 #define _UNWIND_RULE_CACHE_H
 
 #include <linux/hash.h>
+#include <linux/mm_types.h>
+#include <linux/refcount.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
+#include <linux/unroll.h>
 #include <linux/unwind_user_types.h>
 
 #include "jit.h"
+#include "kept_rule.h"
 #include "registry.h"
 #include "rule.h"
 
 /* Slots that a key may be in, from the one that its hash says. */
 #define RULE_CACHE_WAYS		8
+#define RULE_CACHE_SIZE		SZ_8K
 #define RULE_CACHE_SLOTS						\
-	((SZ_16K - sizeof(struct rule_cache)) / sizeof(struct rule_slot))
+	((RULE_CACHE_SIZE - sizeof(struct rule_cache)) / sizeof(struct rule_slot))
 
 /**
  * struct found_rule - a rule and where it comes from
  * @rule: the rule
  * @lasting: whether it holds as long as the registry does not change, and the
  *	row does not retire
+ * @own: whether as long as its registration is there, whatever else changes
  * @uniform: whether it holds for all that it covers, in the same way
  * @place: where the row is, if it is one
- * @counter: address of the counter that the row depends on, or 0
  */
 struct found_rule {
 	struct unwind_rule	rule;
 	bool			lasting;
+	bool			own;
 	bool			uniform;
 	struct jit_place	place;
-	unsigned long		counter;
+};
+
+/**
+ * struct held_rule - a rule and what it depends on
+ * @rule: the rule, 0 for none
+ * @seen: generation of the registry in which it was last known to hold; of a row,
+ *	what its counter was instead
+ * @region: generation of the registration that it is of, 0 if it depends on
+ *	others too
+ *
+ * Generations are cut to 32 bits, of which &struct rule_cache.epoch has the rest.
+ */
+struct held_rule {
+	u64	rule;
+	u32	seen;
+	u32	region;
 };
 
 /**
  * struct rule_slot - what was found for a frame
- * @key: the frame, rule_cache_key()
- * @gen: generation of the registry that it was found in, 0 for none
- * @row: with %UNWIND_RULE_ROW, address of the row that it is from
- * @counter: ditto, of the counter that the row depends on, or 0
- * @seq: ditto, what the counter was
- * @step: the rule
+ * @key: the frame, rule_cache_key(), or 0
+ * @held: its rule
  */
 struct rule_slot {
 	unsigned long		key;
-	u64			gen;
-	unsigned long		row;
-	unsigned long		counter;
-	u32			seq;
-	struct unwind_step	step;
+	struct held_rule	held;
 };
 
 /**
  * struct rule_range - a rule for all frames with an address in some code
- * @gen: generation of the registry that it was found in, 0 for none
  * @start: first byte of the code
  * @size: bytes of code
- * @step: the rule
+ * @held: the rule
  */
 struct rule_range {
-	u64			gen;
 	unsigned long		start;
 	unsigned long		size;
-	struct unwind_step	step;
+	struct held_rule	held;
 };
 
 /**
- * struct rule_cache - what a task has found in its tables
- * @gen: generation of the registry when the walk began
+ * struct rule_cache - what walks have found in the tables of an address space
+ * @ref: the address space and the walks that have it
+ * @epoch: upper half of the generations of all that is in it
+ * @seq: odd while it is written to
  * @turn: which slot goes where all are taken
- * @last: the registration that was looked up last; used where its
- *	@last.registry_gen is @gen
- * @found: what was found in its tables just now
- * @step: the rule for the frame that the walk is at, or NULL
- * @err: without one, why: what unwind_user_find_rule() returned
+ * @used: when a walk last ended, in jiffies
+ * @mm: the address space, while it has it
+ * @list: all that address spaces have
+ * @rcu: defers freeing until nobody takes a reference
  * @uniform: a rule for a whole range
- * @has_uniform: whether there was one yet
  * @slots: the frames
  *
- * Only the task itself uses it, and its walks do not nest: no lock.
- *
- * What was found in a registry of one generation holds wherever there is a
- * registry of that generation, be it that of another address space: there is
- * only one, and tables do not change while they are registered, but for
- * compiled code.  A walk goes by the registry as it was when it began.
+ * Walks of several threads may read and write it at a time.  A writer that finds
+ * another one leaves its rule out; a reader that one has come between reads again, or
+ * goes to the tables.  Nobody waits.
  */
 struct rule_cache {
-	u64			gen;
+	refcount_t		ref;
+	u32			epoch;
+	unsigned long		seq;
 	unsigned int		turn;
-	struct codectl_lookup	last;
-	struct found_rule	found;
-	const struct unwind_step *step;
-	int			err;
+	unsigned long		used;
+	struct mm_struct	*mm;
+	struct list_head	list;
+	struct rcu_head		rcu;
 	struct rule_range	uniform;
-	bool			has_uniform;
 	struct rule_slot	slots[];
 };
 
-struct rule_cache *rule_cache_get(void);
-
 /**
- * rule_cache_key() - what a frame is found by
- * @ip: its address
- * @exact: whether the frame is there, or only returns to it
+ * struct rule_walk - a walk by tables
+ * @gen: generation of the registry when the walk began, 0 if nothing was registered
+ * @cache: what was found before, or NULL
+ * @seq: @cache->seq when nobody wrote to it, which is as old as what is read by it
+ * @region: generation of a registration that is there in @gen, as &struct held_rule
+ *	has it, or what is none
+ * @rule: the rule for the frame that the walk is at
+ * @err: if that is %KEPT_NOTHING, why
+ * @vdso: first byte of the vDSO
+ * @vdso_size: bytes of it, 0 if it has no table
+ * @fp_reach: how far from SP the frame pointer is followed without a look at the
+ *	code; 0 where it is not followed here
+ * @last: the registration that was looked up last; used where its
+ *	@last.registry_gen is @gen
+ * @found: what was found in its tables just now
  *
- * Return: the key.
+ * A walk goes by the registry as it was when the walk began.
  */
+struct rule_walk {
+	u64			gen;
+	struct rule_cache	*cache;
+	unsigned long		seq;
+	u64			region;
+	u64			rule;
+	int			err;
+	unsigned long		vdso;
+	unsigned long		vdso_size;
+	unsigned long		fp_reach;
+	struct codectl_lookup	last;
+	struct found_rule	found;
+};
+
+void rule_cache_get(struct rule_walk *walk);
+void rule_cache_put(struct rule_walk *walk);
+u64 rule_cache_look(struct rule_walk *walk, unsigned long ip, bool exact,
+		    struct rule_slot *slot);
+void rule_cache_keep(struct rule_walk *walk, unsigned long ip, bool exact,
+		     u64 rule);
+
+/* What a frame is found by; not 0. */
 static __always_inline unsigned long rule_cache_key(unsigned long ip,
 						    bool exact)
 {
-	return ip << 1 | exact;
+	return ip * 4 + exact + 2;
 }
 
-static inline struct rule_slot *rule_cache_set(struct rule_cache *cache,
-					       unsigned long key)
+static __always_inline struct rule_slot *
+rule_cache_set(struct rule_cache *cache, unsigned long key)
 {
 	const unsigned int sets = RULE_CACHE_SLOTS - RULE_CACHE_WAYS + 1;
 
-	static_assert(RULE_CACHE_SLOTS - RULE_CACHE_WAYS + 1 <= 256);
-	return &cache->slots[(key * GOLDEN_RATIO_64 >> 56) * sets >> 8];
+	return &cache->slots[(key * GOLDEN_RATIO_64 >> 32) * sets >> 32];
 }
 
-/**
- * rule_cache_uniform() - find a rule that holds for a whole range
- * @cache: the cache
- * @ip: address of the frame
- *
- * Return: the rule, or NULL.
- */
-static __always_inline const struct unwind_step *
-rule_cache_uniform(const struct rule_cache *cache, unsigned long ip)
-{
-	const struct rule_range *uniform = &cache->uniform;
-
-	/* Without its ends: there the one address is in it, the other is not. */
-	if (cache->has_uniform &&
-	    ip - uniform->start - 1 < uniform->size - 1 &&
-	    uniform->gen == cache->gen)
-		return &uniform->step;
-
-	return NULL;
-}
-
-/**
- * rule_cache_find() - find what was found before
- * @cache: the cache
- * @key: the frame
- *
- * Return: the slot; if it is not that of the frame, where to put it.
- */
 static __always_inline struct rule_slot *
-rule_cache_find(struct rule_cache *cache, unsigned long key)
+rule_cache_slot(struct rule_cache *cache, unsigned long key)
 {
 	struct rule_slot *set = rule_cache_set(cache, key);
 	unsigned int way;
 
+	unrolled_count(RULE_CACHE_WAYS)
 	for (way = 0; way < RULE_CACHE_WAYS; way++) {
-		/* Nor is it in a later one, as this one would have been taken. */
-		if (set[way].key == key || set[way].gen != cache->gen)
+		/* Whether it is that one turns out when @seq is looked at. */
+		if (data_race(set[way].key == key))
 			return &set[way];
 	}
 
-	return &set[cache->turn++ % RULE_CACHE_WAYS];
+	return NULL;
 }
 
-/* Is it that of the frame? */
-static __always_inline bool rule_slot_has(const struct rule_slot *slot,
-					  const struct rule_cache *cache,
-					  unsigned long key)
+/* The rule for all of a range, if the address is in it and there is one, or NULL. */
+static __always_inline struct held_rule *
+rule_cache_range(struct rule_cache *cache, unsigned long ip)
 {
-	return slot->key == key && slot->gen == cache->gen;
+	struct rule_range *uniform = &cache->uniform;
+
+	/* Without its ends: there the one address is in it, the other is not. */
+	return unlikely(data_race(uniform->held.rule)) &&
+	       ip - READ_ONCE(uniform->start) - 1 < READ_ONCE(uniform->size) - 1 ?
+	       &uniform->held : NULL;
+}
+
+/**
+ * rule_cache_common() - find what was found before, if that is all as usual
+ * @walk: the walk
+ * @cache: its cache
+ * @ip: address that the frame returns to
+ * @slot: where the slot for the frame is stored, or NULL
+ *
+ * Return: the rule if it is %KEPT_COMMON, and holds; or 0, where rule_cache_look()
+ * may know more.
+ */
+static __always_inline u64 rule_cache_common(const struct rule_walk *walk,
+					     struct rule_cache *cache,
+					     unsigned long ip,
+					     struct rule_slot **slot)
+{
+	const struct held_rule *held = rule_cache_range(cache, ip);
+	u64 rule;
+	u32 seen, region;
+
+	if (likely(!held)) {
+		*slot = rule_cache_slot(cache, rule_cache_key(ip, false));
+		if (unlikely(!*slot))
+			return 0;
+		held = &(*slot)->held;
+	}
+
+	rule = READ_ONCE(held->rule);
+	seen = READ_ONCE(held->seen);
+	region = READ_ONCE(held->region);
+	/* After the acquire of the same @seq; pairs with rule_cache_trylock(). */
+	smp_rmb();
+	if (unlikely(kept_type(rule) != KEPT_COMMON ||
+		     READ_ONCE(cache->seq) != walk->seq))
+		return 0;
+
+	return likely(seen == (u32)walk->gen || region == walk->region) ? rule : 0;
 }
 
 #endif /* _UNWIND_RULE_CACHE_H */

@@ -181,129 +181,117 @@ static enum unwind_user_stop codectl_rule_stop(int err)
 	}
 }
 
-/* What a search has led to, and if that is a rule, to the caller by it. */
-static int unwind_user_use(struct unwind_user_state *state,
-			   const struct unwind_step *step, int err)
-{
-	if (!err)
-		return unwind_user_step(state, step);
-
-	if (err != -ENOENT)
-		state->stop = codectl_rule_stop(err);
-	return err;
-}
-
-static noinline int unwind_user_next_uncached(struct unwind_user_state *state)
-{
-	struct found_rule found;
-	int ret;
-
-	ret = unwind_user_find_uncached(state, &found);
-	return unwind_user_use(state, &found.rule.step, ret);
-}
-
-/* Only the vDSO has a table. */
-static noinline int
-unwind_user_next_unregistered(struct unwind_user_state *state)
-{
-	static const struct unwind_step sigreturn = {
-		.flags = UNWIND_RULE_SIGNAL,
-	};
-	unsigned long start, end;
-
-	if (arch_unwind_user_vdso(state->ip - !state->exact, &start, &end))
-		return unwind_user_next_uncached(state);
-	if (arch_unwind_user_at_sigreturn(state))
-		return unwind_user_step(state, &sigreturn);
-
-	return -ENOENT;
-}
-
 /**
- * unwind_user_start_table() - prepare a walk by tables
+ * unwind_user_start_table() - prepare a walk
  * @state: the walk
+ * @walk: the same, as far as tables are concerned; undefined
  *
- * Context: process; may sleep.
+ * Where the current task can have no tables, unwind_user_walk() will go by frame
+ * pointers alone.
+ *
+ * Context: process.
  * Return: whether the current task can have tables.
  */
-bool unwind_user_start_table(struct unwind_user_state *state)
+bool unwind_user_start_table(struct unwind_user_state *state,
+			     struct rule_walk *walk)
 {
+	state->walk = walk;
+	state->budget = WALK_BUDGET;
+	walk->gen = 0;
+	walk->cache = NULL;
+	walk->vdso = 0;
+	walk->vdso_size = 0;
+	walk->region = U64_MAX;
+	walk->last.text_start = 0;
+	walk->last.text_end = 0;
+	walk->last.registry_gen = 0;
+	/* A return address of 32 bits is not read here. */
+	walk->fp_reach = state->ws == sizeof(long) ? LONG_MAX : 0;
 	if (!codectl_enabled() || !arch_unwind_user_has_tables())
 		return false;
 
-	state->rules = rule_cache_get();
-	state->budget = WALK_BUDGET;
+	walk->fp_reach = arch_unwind_user_start(&walk->vdso, &walk->vdso_size);
+	walk->gen = codectl_generation(current->mm);
+	if (walk->gen)
+		rule_cache_get(walk);
+
 	return true;
 }
 
-/*
- * The rule for a frame, for the next walk too.  Returns false if there is none, with
- * @state->rules->err why.
+/**
+ * unwind_user_end_table() - end a walk
+ * @state: the walk
+ *
+ * Context: process.
  */
-static __always_inline bool
-unwind_user_get_step(struct unwind_user_state *state, unsigned long ip,
-		     bool exact, const struct unwind_step **step)
+void unwind_user_end_table(struct unwind_user_state *state)
 {
-	struct rule_cache *cache = state->rules;
-	unsigned long key = rule_cache_key(ip, exact);
-	struct rule_slot *slot;
+	if (state->walk)
+		rule_cache_put(state->walk);
+}
 
-	*step = rule_cache_uniform(cache, ip);
-	if (*step)
-		return true;
+static __always_inline bool rule_walk_in_vdso(const struct rule_walk *walk,
+					      unsigned long ip)
+{
+	return ip - walk->vdso < walk->vdso_size;
+}
 
-	slot = rule_cache_find(cache, key);
-	if (likely(rule_slot_has(slot, cache, key)) &&
-	    (!(slot->step.flags & UNWIND_RULE_ROW) ||
-	     jit_row_remains(slot->row, slot->counter, slot->seq))) {
-		*step = &slot->step;
-		return true;
+/* The rule for a frame, for the next walk too; @slot may have it. */
+static noinline u64 unwind_user_get_rule(struct unwind_user_state *state,
+					 unsigned long ip, bool exact,
+					 struct rule_slot *slot)
+{
+	struct rule_walk *walk = state->walk;
+	u64 rule;
+
+	if (walk->cache) {
+		rule = rule_cache_look(walk, ip, exact, slot);
+		/* The vDSO may have come there, for which nobody registers anything. */
+		if (rule && (kept_type(rule) != KEPT_UNCOVERED ||
+			     !rule_walk_in_vdso(walk, ip)))
+			return rule;
 	}
 
 	state->ip = ip;
 	state->exact = exact;
-	cache->err = unwind_user_find_rule(state, key, slot);
-	*step = cache->err ? NULL : &cache->found.rule.step;
 
-	return !cache->err;
+	return unwind_user_find_rule(state);
 }
 
 /*
- * To the caller, if the rule is one with %UNWIND_RULE_COMMON and all is as usual.
- * What the rule needs is read by one user access window, from as far below the CFA
- * as an offset goes to the word at it.
+ * To the caller, if the rule is %KEPT_COMMON and all is as usual.  A pointer out of
+ * user space becomes one that faults, without a branch that could be predicted wrong.
  */
 static __always_inline bool
-unwind_user_step_common(struct table_frame *frame,
-			const struct unwind_step *step)
+unwind_user_step_common(struct table_frame *frame, u64 rule)
 {
-	const unsigned long reach = -(long)S32_MIN;
 	unsigned long cfa = frame->sp, ra, fp = frame->fp;
+	unsigned long at;
 	int err = 0;
 
-	if (!(step->flags & UNWIND_RULE_COMMON))
-		return false;
-	if (step->cfa.base != UNWIND_USER_REG_SP) {
+	if (rule & KEPT_BASE_FP) {
 		if (frame->fp_lost)
 			return false;
 		cfa = fp;
 	}
-	cfa += step->cfa.off;
+	cfa += kept_cfa_off(rule);
 	if (cfa % sizeof(long) || cfa <= frame->sp)
 		return false;
 
-	if (!user_read_access_begin((void __user *)(cfa - reach),
-				    reach + sizeof(ra)))
-		return false;
-	ra = unwind_user_load_u64(cfa + step->ra.off, &err);
-	if (step->fp.kind == UNWIND_LOC_MEM)
-		fp = unwind_user_load_u64(cfa + step->fp.off, &err);
+	at = (unsigned long)masked_user_read_access_begin((void __user *)
+							   (cfa + kept_ra_off(rule)));
+	ra = unwind_user_load_u64(at, &err);
+	if (rule & KEPT_FP_SAVED) {
+		at = cfa + kept_fp_off(rule);
+		at = (unsigned long)mask_user_address((void __user *)at);
+		fp = unwind_user_load_u64(at, &err);
+	}
 	user_read_access_end();
 	if (err || !unwind_user_ra_valid(ra))
 		return false;
 
-	if (step->fp.kind != UNWIND_LOC_SAME)
-		frame->fp_lost = step->fp.kind == UNWIND_LOC_LOST;
+	if (rule & KEPT_FP_SAVED)
+		frame->fp_lost = false;
 	frame->ip = ra;
 	frame->sp = cfa;
 	frame->fp = fp;
@@ -312,22 +300,119 @@ unwind_user_step_common(struct table_frame *frame,
 	return true;
 }
 
+/*
+ * To the caller of a frame that no table covers, if all is as usual.  Where a signal
+ * handler has returned to, the frame pointer is that of the interrupted code, or
+ * nothing that can be followed: all of the kernel's frame lies before.  What is
+ * nearer is not that, so that nobody has to look at the code.
+ */
+static __always_inline bool unwind_user_step_fp(struct table_frame *frame,
+						const struct rule_walk *walk)
+{
+	if (frame->exact || frame->fp - frame->sp >= walk->fp_reach)
+		return false;
+
+	return unwind_user_step_common(frame, KEPT_BY_FP);
+}
+
+/* The caller decides whether to go on without page faults. */
+static __always_inline bool unwind_user_is_killed(void)
+{
+	return unlikely(fatal_signal_pending(current)) && !pagefault_disabled();
+}
+
+/* Where nothing is registered. */
+static unsigned int unwind_user_walk_fp(const struct rule_walk *walk,
+					struct table_frame *frame,
+					unsigned long *entries, unsigned int nr,
+					unsigned int max)
+{
+	while (nr < max && !unwind_user_is_killed() &&
+	       !rule_walk_in_vdso(walk, frame->ip) &&
+	       unwind_user_step_fp(frame, walk))
+		entries[nr++] = frame->ip;
+
+	return nr;
+}
+
+/* To the caller by a rule that is no %KEPT_COMMON, if all is as usual. */
+static bool unwind_user_step_kept(struct table_frame *frame,
+				  const struct rule_walk *walk, u64 rule)
+{
+	return kept_type(rule) == KEPT_UNCOVERED &&
+	       unwind_user_step_fp(frame, walk);
+}
+
+/* That of the frame where a walk starts, or starts again. */
+static u64 unwind_user_first_rule(struct unwind_user_state *state,
+				  const struct table_frame *frame)
+{
+	struct rule_cache *cache = state->walk->cache;
+	struct rule_slot *slot = NULL;
+
+	if (cache)
+		slot = rule_cache_slot(cache,
+				       rule_cache_key(frame->ip, frame->exact));
+
+	return unwind_user_get_rule(state, frame->ip, frame->exact, slot);
+}
+
+/* The last rule, for a frame where it ended, is left in @state->walk->rule. */
+static unsigned int unwind_user_walk_rules(struct unwind_user_state *state,
+					   struct table_frame *start,
+					   unsigned long *entries,
+					   unsigned int nr, unsigned int max)
+{
+	unsigned long *entry = entries + nr, *const end = entries + max;
+	struct rule_walk *const walk = state->walk;
+	struct rule_cache *const cache = walk->cache;
+	/* A copy, for registers. */
+	struct table_frame frame = *start;
+	struct rule_slot *slot = NULL;
+	u64 rule = unwind_user_first_rule(state, start);
+
+	while (entry < end) {
+		if (likely(kept_type(rule) == KEPT_COMMON) ?
+		    !unwind_user_step_common(&frame, rule) :
+		    kept_type(rule) != KEPT_UNCOVERED ||
+		    !unwind_user_step_fp(&frame, walk))
+			break;
+		*entry++ = frame.ip;
+		rule = 0;
+		if (likely(cache))
+			rule = rule_cache_common(walk, cache, frame.ip, &slot);
+		if (likely(rule))
+			continue;
+		if (unwind_user_is_killed()) {
+			/* The caller goes on like this. */
+			guard(pagefault)();
+			rule = unwind_user_get_rule(state, frame.ip, false, slot);
+			break;
+		}
+		rule = unwind_user_get_rule(state, frame.ip, false, slot);
+	}
+	walk->rule = rule;
+	*start = frame;
+
+	return entry - entries;
+}
+
 /**
- * unwind_user_walk_table() - go to the callers as far as rules are simple
- * @state: the walk, of a task with @state->rules; where it has got to
+ * unwind_user_walk() - go to the callers as long as that is simple
+ * @state: the walk; where it has got to
  * @entries: where the addresses of the frames are stored
  * @nr: how many are there, of which that of @state is the last
  * @max: room in @entries
  *
- * What is not as usual is left to unwind_user_next_table(), which says what was
- * wrong, if anything.
+ * What is not as usual is left to unwind_user_next_table() and to the general way
+ * by frame pointers, which say what was wrong, if anything.
  *
  * Context: may fault, unless page faults are disabled.
  * Return: how many addresses there are now.
  */
-unsigned int unwind_user_walk_table(struct unwind_user_state *state,
-				    unsigned long *entries, unsigned int nr,
-				    unsigned int max)
+unsigned int unwind_user_walk(struct unwind_user_state *state,
+			      unsigned long *entries, unsigned int nr,
+			      unsigned int max)
 {
 	struct table_frame frame = {
 		.ip = state->ip,
@@ -336,22 +421,11 @@ unsigned int unwind_user_walk_table(struct unwind_user_state *state,
 		.exact = state->exact,
 		.fp_lost = state->fp_lost,
 	};
-	const struct unwind_step *step;
 	unsigned int first = nr;
 
-	for (;;) {
-		if (!unwind_user_get_step(state, frame.ip, frame.exact, &step) ||
-		    nr >= max)
-			break;
-		/* The caller decides whether to go on without page faults. */
-		if (fatal_signal_pending(current) && !pagefault_disabled())
-			break;
-		if (!unwind_user_step_common(&frame, step))
-			break;
-		entries[nr++] = frame.ip;
-	}
-
-	state->rules->step = step;
+	nr = state->walk->gen ?
+	     unwind_user_walk_rules(state, &frame, entries, nr, max) :
+	     unwind_user_walk_fp(state->walk, &frame, entries, nr, max);
 	if (nr != first)
 		unwind_user_set_frame(state, &frame);
 
@@ -360,8 +434,8 @@ unsigned int unwind_user_walk_table(struct unwind_user_state *state,
 
 /**
  * unwind_user_next_table() - go to the caller by a table
- * @state: the walk; unchanged unless 0 is returned, but for @state->stop.  With
- *	@state->rules, one that unwind_user_walk_table() has got so far.
+ * @state: the walk, which unwind_user_walk() has got so far; unchanged unless 0 is
+ *	returned, but for @state->stop
  *
  * Context: may fault, unless page faults are disabled.
  * Return: 0, 1 if the frame is the outermost one, -ENOENT if no table covers
@@ -370,13 +444,30 @@ unsigned int unwind_user_walk_table(struct unwind_user_state *state,
  */
 int unwind_user_next_table(struct unwind_user_state *state)
 {
-	struct rule_cache *cache = state->rules;
+	struct rule_walk *walk = state->walk;
+	struct unwind_step *step = &walk->found.rule.step;
+	u64 rule = walk->rule;
 
-	if (cache)
-		return unwind_user_use(state, cache->step,
-				       cache->step ? 0 : cache->err);
+	if (!walk->gen)
+		rule = rule_walk_in_vdso(walk, state->ip) ?
+		       unwind_user_find_rule(state) :
+		       KEPT_TYPE(KEPT_UNCOVERED);
 
-	return rcu_access_pointer(current->mm->codectl) ?
-	       unwind_user_next_uncached(state) :
-	       unwind_user_next_unregistered(state);
+	switch (kept_type(rule)) {
+	case KEPT_NOTHING:
+		if (walk->err != -ENOENT)
+			state->stop = codectl_rule_stop(walk->err);
+		return walk->err;
+	case KEPT_UNCOVERED:
+		if (!arch_unwind_user_at_sigreturn(state))
+			return -ENOENT;
+		step->flags = UNWIND_RULE_SIGNAL;
+		break;
+	case KEPT_ASIDE:
+		break;
+	default:
+		kept_expand(rule, step);
+	}
+
+	return unwind_user_step(state, step);
 }

@@ -9,24 +9,33 @@ struct unwind_user_state;
 
 #ifdef CONFIG_CODECTL
 
+#include "rule_cache.h"
+
 bool codectl_enabled(void);
-bool unwind_user_start_table(struct unwind_user_state *state);
-unsigned int unwind_user_walk_table(struct unwind_user_state *state,
-				    unsigned long *entries, unsigned int nr,
-				    unsigned int max);
+bool unwind_user_start_table(struct unwind_user_state *state,
+			     struct rule_walk *walk);
+void unwind_user_end_table(struct unwind_user_state *state);
+unsigned int unwind_user_walk(struct unwind_user_state *state,
+			      unsigned long *entries, unsigned int nr,
+			      unsigned int max);
 int unwind_user_next_table(struct unwind_user_state *state);
 void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr);
 
 #else /* !CONFIG_CODECTL */
 
-static inline bool unwind_user_start_table(struct unwind_user_state *state)
+struct rule_walk {};
+
+static inline bool unwind_user_start_table(struct unwind_user_state *state,
+					   struct rule_walk *walk)
 {
 	return false;
 }
 
+static inline void unwind_user_end_table(struct unwind_user_state *state) {}
+
 static inline unsigned int
-unwind_user_walk_table(struct unwind_user_state *state, unsigned long *entries,
-		       unsigned int nr, unsigned int max)
+unwind_user_walk(struct unwind_user_state *state, unsigned long *entries,
+		 unsigned int nr, unsigned int max)
 {
 	return nr;
 }

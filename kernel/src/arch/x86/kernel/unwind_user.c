@@ -115,6 +115,27 @@ bool arch_unwind_user_vdso(unsigned long ip, unsigned long *sframe_start,
 }
 
 /**
+ * arch_unwind_user_start() - prepare a walk
+ * @vdso: where the address of the vDSO is stored, if it has a table
+ * @vdso_size: where its size is stored, or 0
+ *
+ * Return: how far the frame pointer is from SP at least, in the frame that a signal
+ * handler returns to, if the interrupted code had one on the same stack.
+ */
+unsigned long arch_unwind_user_start(unsigned long *vdso,
+				     unsigned long *vdso_size)
+{
+	const mm_context_t *context = &current->mm->context;
+
+	*vdso = (unsigned long)READ_ONCE(context->vdso);
+	*vdso_size = *vdso && vdso_sframe_end &&
+		     context->vdso_image == &vdso64_image ? vdso64_image.size : 0;
+
+	/* The handler's return has popped the first word of the frame. */
+	return sizeof(struct rt_sigframe) - sizeof(long);
+}
+
+/**
  * arch_unwind_user_vdso_build_id() - say which 64-bit vDSO this is
  * @build_id: where its build-id is stored, BUILD_ID_SIZE_MAX bytes
  *
@@ -129,9 +150,9 @@ unsigned int arch_unwind_user_vdso_build_id(u8 *build_id)
 }
 
 /*
- * Execute-only text cannot be read, but then it has to be a restorer that is
- * in use.  Neither lock nor order matters: a restorer that changes meanwhile
- * makes for a short stack.
+ * Text that is execute-only cannot be read, and what is not in memory is not read,
+ * but then it has to be a restorer that is in use.  Neither lock nor order matters: a
+ * restorer that changes meanwhile makes for a short stack.
  */
 static bool is_sa_restorer(unsigned long ip)
 {
@@ -167,6 +188,8 @@ bool arch_unwind_user_at_sigreturn(const struct unwind_user_state *state)
 	u8 text[sizeof(insns)];
 	u16 first;
 
+	/* Nobody's text is read in for this. */
+	guard(pagefault)();
 	/* Most frames are not: look at no more than it takes to see that. */
 	if (get_user(first, (u16 __user *)start))
 		return is_sa_restorer(start);
@@ -176,8 +199,10 @@ bool arch_unwind_user_at_sigreturn(const struct unwind_user_state *state)
 	else if (memcmp(&first, insns.mov, sizeof(first)))
 		return false;
 
-	return !copy_from_user(text, (void __user *)start, sizeof(text)) &&
-	       !memcmp(text, &insns, sizeof(text));
+	if (copy_from_user(text, (void __user *)start, sizeof(text)))
+		return is_sa_restorer(start);
+
+	return !memcmp(text, &insns, sizeof(text));
 }
 
 /**

@@ -334,21 +334,21 @@ static void row_remains(struct kunit *test)
 				       &budget));
 	KUNIT_EXPECT_EQ(test, place.row, f->at + ROW(1, 1, size));
 	KUNIT_EXPECT_EQ(test, place.seq, 6);
-	KUNIT_EXPECT_TRUE(test, jit_row_remains(place.row, counter, 6));
-	KUNIT_EXPECT_TRUE(test, jit_row_remains(place.row, 0, 0));
+	KUNIT_EXPECT_TRUE(test, jit_row_remains(place.row, counter, 6, &fre));
+	KUNIT_EXPECT_TRUE(test, jit_row_remains(place.row, 0, 0, &fre));
 
 	/* Rewritten before, or since. */
-	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 4));
-	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 7));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 4, &fre));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 7, &fre));
 	/* Nobody can read the one or the other. */
-	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, TASK_SIZE_MAX, 6));
-	KUNIT_EXPECT_FALSE(test, jit_row_remains(PAGE_OFFSET, counter, 6));
-	KUNIT_EXPECT_FALSE(test, jit_row_remains(f->at + PAGE_SIZE, 0, 0));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, TASK_SIZE_MAX, 6, &fre));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(PAGE_OFFSET, counter, 6, &fre));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(f->at + PAGE_SIZE, 0, 0, &fre));
 
 	f->image.table[1].fre[1].size = 0;
 	put_image(test, f);
-	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 6));
-	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, 0, 0));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 6, &fre));
+	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, 0, 0, &fre));
 
 	/* The default rule is no row. */
 	f->jit.flags = RULE;

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _UNWIND_KEPT_RULE_H
+#define _UNWIND_KEPT_RULE_H
+
+#include <linux/bits.h>
+#include <linux/types.h>
+
+#include <asm/unwind_user.h>
+
+#include "rule.h"
+
+/*
+ * A rule in one word, for a cache and for registers:
+ *
+ *	63..61	enum kept_type
+ *	58..57	%KEPT_COMMON: KEPT_BASE_FP and KEPT_FP_SAVED
+ *	55..48	the offset of the return address from the CFA
+ *	47..32	that of FP
+ *	31..0	that of the CFA
+ *
+ *	54..32	%KEPT_ANY: where FP, the return address and the CFA are, a byte each
+ *	31..0	their offsets, in 8, 8 and 16 bits
+ *
+ *	60..0	%KEPT_ROW: the address of the row that says it
+ *
+ * Nearly all rules fit; what does not is %KEPT_ASIDE.
+ */
+enum kept_type {
+	KEPT_NOTHING,		/* no rule */
+	KEPT_COMMON,		/* one with %UNWIND_RULE_COMMON that does not lose FP */
+	KEPT_UNCOVERED,		/* no table covers the frame */
+	KEPT_OUTERMOST,		/* there is no caller */
+	KEPT_SIGNAL,		/* the kernel's frame for a signal */
+	KEPT_ANY,		/* another one */
+	KEPT_ASIDE,		/* in the &struct unwind_step that was found last */
+	KEPT_ROW,		/* one that a row says, as long as it does */
+};
+
+#define KEPT_TYPE_SHIFT		61
+#define KEPT_TYPE(type)		((u64)(type) << KEPT_TYPE_SHIFT)
+#define KEPT_ROW_MASK		GENMASK_ULL(60, 0)
+#define KEPT_BASE_FP		BIT_ULL(58)
+#define KEPT_FP_SAVED		BIT_ULL(57)
+
+/* What a frame pointer leads to, as a rule. */
+#define KEPT_BY_FP	(KEPT_TYPE(KEPT_COMMON) | KEPT_BASE_FP | KEPT_FP_SAVED | \
+			 (u64)(u8)-8 << 48 | (u64)(u16)-16 << 32 | 16)
+
+static __always_inline enum kept_type kept_type(u64 rule)
+{
+	return rule >> KEPT_TYPE_SHIFT;
+}
+
+static __always_inline s32 kept_cfa_off(u64 rule)
+{
+	return rule;
+}
+
+static __always_inline s32 kept_fp_off(u64 rule)
+{
+	return (s16)(rule >> 32);
+}
+
+static __always_inline s32 kept_ra_off(u64 rule)
+{
+	return (s8)(rule >> 48);
+}
+
+static __always_inline u64 kept_common(const struct unwind_step *step)
+{
+	s32 ra = step->ra.off, fp = 0;
+	u64 rule = KEPT_TYPE(KEPT_COMMON);
+
+	if (step->cfa.base != UNWIND_USER_REG_SP)
+		rule |= KEPT_BASE_FP;
+	if (step->fp.kind == UNWIND_LOC_MEM) {
+		rule |= KEPT_FP_SAVED;
+		fp = step->fp.off;
+	}
+	if ((s8)ra != ra || (s16)fp != fp)
+		return KEPT_TYPE(KEPT_ASIDE);
+
+	return rule | (u64)(u8)ra << 48 | (u64)(u16)fp << 32 |
+	       (u32)step->cfa.off;
+}
+
+/* Where a location is in seven bits: its kind, and its base or 31 for the CFA. */
+static inline u64 kept_place(const struct unwind_loc *loc)
+{
+	return loc->kind << 5 | (loc->base & 31);
+}
+
+static inline u64 kept_any(const struct unwind_step *step)
+{
+	const struct unwind_loc *cfa = &step->cfa, *ra = &step->ra,
+				*fp = &step->fp;
+
+	if ((s16)cfa->off != cfa->off || (s8)ra->off != ra->off ||
+	    (s8)fp->off != fp->off)
+		return KEPT_TYPE(KEPT_ASIDE);
+
+	return KEPT_TYPE(KEPT_ANY) | kept_place(fp) << 48 |
+	       kept_place(ra) << 40 | kept_place(cfa) << 32 |
+	       (u64)(u8)fp->off << 24 | (u64)(u8)ra->off << 16 | (u16)cfa->off;
+}
+
+/**
+ * kept_rule() - put a rule into a word
+ * @step: the rule
+ *
+ * Return: the word, of type %KEPT_ASIDE if the rule does not fit.
+ */
+static __always_inline u64 kept_rule(const struct unwind_step *step)
+{
+	switch (step->flags) {
+	case UNWIND_RULE_COMMON:
+		return step->fp.kind == UNWIND_LOC_LOST ? kept_any(step) :
+							  kept_common(step);
+	case UNWIND_RULE_OUTERMOST:
+		return KEPT_TYPE(KEPT_OUTERMOST);
+	case UNWIND_RULE_SIGNAL:
+		return KEPT_TYPE(KEPT_SIGNAL);
+	case 0:
+		return kept_any(step);
+	default:
+		return KEPT_TYPE(KEPT_ASIDE);
+	}
+}
+
+static inline struct unwind_loc kept_loc(u8 place, s32 off)
+{
+	u8 base = place & 31;
+
+	return (struct unwind_loc) {
+		place >> 5, base == 31 ? UNWIND_BASE_CFA : base, off,
+	};
+}
+
+static inline void kept_expand_common(u64 rule, struct unwind_step *step)
+{
+	step->cfa = (struct unwind_loc) {
+		UNWIND_LOC_VAL,
+		rule & KEPT_BASE_FP ? UNWIND_USER_REG_FP : UNWIND_USER_REG_SP,
+		kept_cfa_off(rule),
+	};
+	step->ra = (struct unwind_loc) {
+		UNWIND_LOC_MEM, UNWIND_BASE_CFA, kept_ra_off(rule),
+	};
+	step->fp = (struct unwind_loc) {
+		rule & KEPT_FP_SAVED ? UNWIND_LOC_MEM : UNWIND_LOC_SAME,
+		UNWIND_BASE_CFA, kept_fp_off(rule),
+	};
+}
+
+/**
+ * kept_expand() - take a rule out of a word
+ * @rule: the word: %KEPT_COMMON, %KEPT_OUTERMOST, %KEPT_SIGNAL or %KEPT_ANY
+ * @step: where the rule is stored
+ */
+static inline void kept_expand(u64 rule, struct unwind_step *step)
+{
+	switch (kept_type(rule)) {
+	case KEPT_COMMON:
+		kept_expand_common(rule, step);
+		step->flags = UNWIND_RULE_COMMON;
+		break;
+	case KEPT_OUTERMOST:
+		step->flags = UNWIND_RULE_OUTERMOST;
+		break;
+	case KEPT_SIGNAL:
+		step->flags = UNWIND_RULE_SIGNAL;
+		break;
+	default:
+		step->cfa = kept_loc(rule >> 32 & 0x7f, (s16)rule);
+		step->ra = kept_loc(rule >> 40 & 0x7f, (s8)(rule >> 16));
+		step->fp = kept_loc(rule >> 48 & 0x7f, (s8)(rule >> 24));
+		step->flags = 0;
+	}
+}
+
+#endif /* _UNWIND_KEPT_RULE_H */
