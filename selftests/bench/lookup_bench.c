@@ -107,7 +107,7 @@ static void lookup_results(const char *group, const struct text *t, size_t used,
 {
 	double without = frame_cost_without(t, used);
 
-	result(group, "cold", x, frame_cost(t, used, WALK_COLD) - without,
+	result(group, "cold", x, frame_cost(t, used, WALK_FIRST) - without,
 	       "insns");
 	result(group, "warm", x, frame_cost(t, used, WALK_WARM) - without,
 	       "insns");

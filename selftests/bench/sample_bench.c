@@ -70,7 +70,7 @@ static struct cost sample(const struct perf_event_attr *attr, unsigned int depth
 		uint64_t head = r.page->data_head, from;
 		double insns;
 
-		if (kind == WALK_COLD)
+		if (kind == WALK_ELSEWHERE)
 			change_registry();
 		from = ticks();
 		chain_call((void *)(long)(depth - CHAIN_ENDS));
@@ -136,7 +136,7 @@ static void bench_fp(void)
 
 static void bench_tables(void)
 {
-	sample_results("sframe-cold", &deferred, WALK_COLD);
+	sample_results("sframe-elsewhere", &deferred, WALK_ELSEWHERE);
 	sample_results("sframe-warm", &deferred, WALK_WARM);
 	sample_results("dwarf", &copied, WALK_WARM);
 }

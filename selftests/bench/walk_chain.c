@@ -7,7 +7,6 @@
  *	walk_chain tables	of one that has none
  */
 #include <link.h>
-#include <sys/resource.h>
 
 #include "../proc_file.h"
 #include "bench.h"
@@ -58,18 +57,8 @@ static void by_default_rule(void)
 	if (register_jit(&info) ||
 	    register_jit_text(addr_of(c.base), addr_of(c.base) + base_size))
 		die("codectl");
-	jit_walks(&c, "default-cold", WALK_COLD);
+	jit_walks(&c, "default-first", WALK_FIRST);
 	jit_walks(&c, "default-warm", WALK_WARM);
-}
-
-static long faults_before;
-
-static long faults(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	return usage.ru_minflt;
 }
 
 /* The page cache has them still. */
@@ -78,7 +67,6 @@ static void drop_pages(uint64_t start, uint64_t end)
 	start &= -PAGE;
 	if (madvise((void *)start, end - start, MADV_DONTNEED))
 		die("madvise");
-	faults_before = faults();
 }
 
 static int drop_sframe_of(struct dl_phdr_info *info, size_t size, void *data)
@@ -110,13 +98,12 @@ static void drop_rows(void)
 static void with_faults(const char *name, unsigned int frames,
 			void (*run)(void *), void *arg, void (*drop)(void))
 {
-	double cost = walk_cost(run, arg, frames, WALK_COLD, drop);
-	long nr = faults() - faults_before;
+	double cost = walk_cost(run, arg, frames, WALK_FIRST, drop);
 	char walk[32];
 
 	snprintf(walk, sizeof(walk), "%s-faults", name);
 	result("walk", walk, frames, cost, "insns");
-	result("faults", name, frames, nr, "faults");
+	result("faults", name, frames, walk_faults(), "faults");
 }
 
 static void sframe_with_faults(void)
@@ -148,7 +135,10 @@ static void by_rows(void)
 	jit_chain_make(c, false);
 	if (register_jit(&c->r.info))
 		die("codectl");
+	jit_walks(c, "jit-first", WALK_FIRST);
+	jit_walks(c, "jit-second", WALK_SECOND);
 	jit_walks(c, "jit-cold", WALK_COLD);
+	jit_walks(c, "jit-elsewhere", WALK_ELSEWHERE);
 	jit_walks(c, "jit-warm", WALK_WARM);
 	share_rows(&c->r);
 	for (size_t i = 0; i < WALK_DEPTHS; i++) {
@@ -164,6 +154,9 @@ static void by_frame_pointer(void)
 		chain_walks("fp-stock", WALK_WARM);
 		return;
 	}
+	/* The program has no table, the C library has. */
+	chain_walks("fp-registered", WALK_WARM);
+	chain_walks("fp-registered-elsewhere", WALK_ELSEWHERE);
 	if (proc_unregister_all())
 		die("codectl");
 	chain_walks("fp-unregistered", WALK_WARM);
@@ -180,7 +173,10 @@ int main(int argc, char **argv)
 		by_frame_pointer();
 		return 0;
 	}
+	chain_walks("sframe-first", WALK_FIRST);
+	chain_walks("sframe-second", WALK_SECOND);
 	chain_walks("sframe-cold", WALK_COLD);
+	chain_walks("sframe-elsewhere", WALK_ELSEWHERE);
 	chain_walks("sframe-warm", WALK_WARM);
 	sframe_with_faults();
 	by_rows();

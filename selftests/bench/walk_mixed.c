@@ -119,7 +119,10 @@ int main(void)
 {
 	walks_open();
 	make_jit();
+	mixed_walks("mixed-first", WALK_FIRST);
+	mixed_walks("mixed-second", WALK_SECOND);
 	mixed_walks("mixed-cold", WALK_COLD);
+	mixed_walks("mixed-elsewhere", WALK_ELSEWHERE);
 	mixed_walks("mixed-warm", WALK_WARM);
 	return 0;
 }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <pthread.h>
+#include <sys/resource.h>
+
 #include "../codectl_test.h"
 #include "../sampler.h"
 #include "../tracefs.h"
@@ -16,6 +19,9 @@ static double probe_cost;
 /* A plugin of the emulator looks at each walk instead. */
 static bool counted;
 static unsigned int nr_walks;
+/* The first of those that are to be looked at. */
+static unsigned int first_walk;
+static long faults_of_walk;
 
 /* The stamp of a line of the trace, before the name of its event. */
 static uint64_t stamp_before(const char *line, const char *event)
@@ -98,23 +104,101 @@ void walks_open(void)
 	probe_cost = cost_of_probes();
 }
 
-static void one_stack(unsigned int frames)
+/* The last one that was taken. */
+static void check_stack(unsigned int frames)
 {
-	struct stack stack;
-	unsigned int nr = 0;
+	struct stack stack = {};
 
-	while (sampler_next(&sampler, &stack)) {
-		nr++;
-		if (stack.nr == frames)
-			continue;
+	while (sampler_next(&sampler, &stack))
+		;
+	if (stack.nr != frames) {
 		fprintf(stderr, "a stack of %u frames, not %u\n", stack.nr,
 			frames);
 		exit(2);
 	}
-	if (nr != 1) {
-		fprintf(stderr, "%u stacks\n", nr);
-		exit(2);
-	}
+}
+
+struct task {
+	void (*run)(void *);
+	void *arg;
+	enum walk_kind kind;
+	void (*before)(void);
+};
+
+static long faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_minflt;
+}
+
+static void record(bool on)
+{
+	if (!counted)
+		tracefs_write(&trace, "tracing_on", on ? "1" : "0");
+}
+
+/* What walks have found is forgotten when memory is wanted. */
+static void drop_rules(void)
+{
+	FILE *file = fopen("/proc/sys/vm/drop_caches", "we");
+
+	if (!file || fputs("2", file) < 0 || fclose(file))
+		die("drop_caches");
+}
+
+/* How many other stacks a new thread walks before. */
+static const unsigned int walks_before[] = {
+	[WALK_COLD] = 3, [WALK_FIRST] = 0, [WALK_SECOND] = 1,
+};
+
+static void *new_task(void *arg)
+{
+	const struct task *task = arg;
+	volatile char stack[256 * 1024];
+
+	for (size_t i = 0; i < sizeof(stack); i += PAGE)
+		stack[i] = 0;
+	record(false);
+	if (task->kind != WALK_COLD)
+		drop_rules();
+	for (unsigned int i = 0; i < walks_before[task->kind]; i++, nr_walks++)
+		marker();
+	record(true);
+	if (task->before)
+		task->before();
+	faults_of_walk = faults();
+	task->run(task->arg);
+	faults_of_walk = faults() - faults_of_walk;
+	nr_walks++;
+	first_walk = nr_walks;
+	return NULL;
+}
+
+static void run_in_new_task(struct task *task)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, new_task, task) ||
+	    pthread_join(thread, NULL))
+		die("thread");
+}
+
+static void run_in_turn(struct task *task)
+{
+	if (task->kind == WALK_ELSEWHERE)
+		change_registry();
+	if (task->before)
+		task->before();
+	task->run(task->arg);
+	nr_walks++;
+	first_walk = nr_walks - ROUNDS + 1;
+}
+
+long walk_faults(void)
+{
+	return faults_of_walk;
 }
 
 unsigned int walk_frames(void (*run)(void *), void *arg)
@@ -131,20 +215,21 @@ unsigned int walk_frames(void (*run)(void *), void *arg)
 double walk_cost(void (*run)(void *), void *arg, unsigned int frames,
 		 enum walk_kind kind, void (*before)(void))
 {
+	struct task task = { run, arg, kind, before };
+
 	/* Whatever faults, or is to be warm. */
-	run(arg);
+	for (int i = 0; i < 3; i++, nr_walks++)
+		run(arg);
 	sampler_drain(&sampler);
 	if (!counted)
 		tracefs_clear(&trace);
 	for (int i = 0; i < ROUNDS; i++) {
-		if (kind == WALK_COLD)
-			change_registry();
-		if (before)
-			before();
-		run(arg);
-		one_stack(frames);
+		if (kind >= WALK_COLD)
+			run_in_new_task(&task);
+		else
+			run_in_turn(&task);
+		check_stack(frames);
 	}
-	nr_walks += 1 + ROUNDS;
 	if (counted)
 		return 0;
 	return cheapest(": enter_walk:", ": leave_walk:", ROUNDS) - probe_cost;
@@ -159,7 +244,7 @@ void walk_result(const char *name, unsigned int frames, double cost)
 
 	if (counted) {
 		printf("WALK\t%s\t%u\t%u\t%u\n", name, frames,
-		       nr_walks - ROUNDS + 1, nr_walks);
+		       first_walk, nr_walks);
 		return;
 	}
 	result("walk", name, frames, cost, "insns");

@@ -11,7 +11,10 @@ void walks_open(void);
 
 enum walk_kind {
 	WALK_WARM,	/* the same stack has just been walked */
-	WALK_COLD,	/* what is registered has changed since */
+	WALK_ELSEWHERE,	/* so it was, and something else was registered since */
+	WALK_COLD,	/* by a new thread, whose process has walked the stack */
+	WALK_FIRST,	/* by a new thread, whose process has walked none */
+	WALK_SECOND,	/* by one whose process has walked one other stack */
 };
 
 /*
@@ -20,6 +23,8 @@ enum walk_kind {
  */
 double walk_cost(void (*run)(void *), void *arg, unsigned int frames,
 		 enum walk_kind kind, void (*before)(void));
+/* Page faults in the last walk of the above, where the task was a new one. */
+long walk_faults(void);
 /* The frames of the stack that @run takes. */
 unsigned int walk_frames(void (*run)(void *), void *arg);
 
