@@ -1,0 +1,226 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Tests which build directories quickstart takes, what it removes, and that
+# two of them do not meet. Its configure, its Makefile and the tools for packages are
+# stand-ins. Prints TAP.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d) && [ -n "$work" ] || exit 1
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=../tap.sh
+. "$here/../tap.sh"
+
+mark=.codectl-quickstart
+top=$work/top
+
+make_top()
+{
+	mkdir -p "$top/m4" "$top/libcodectl" "$work/bin"
+	cp "$here/../../quickstart" "$top"
+	(cd "$top" && touch configure.ac Makefile.{am,in} libcodectl/Makefile.{am,in} m4/codectl.m4)
+	cat > "$work/Makefile" <<-'END'
+		sources guest demo-programs jit-demo-programs:
+		run-demo:
+			@touch running
+			@if [ -n "$$GATE" ]; then read go < "$$GATE"; fi
+	END
+	sed -i -E 's/^(@)/\t\1/' "$work/Makefile"
+	cat > "$top/configure" <<-END
+		#!/bin/sh
+		echo 'S["PACKAGE_NAME"]="codectl"' > config.status
+		cp '$work/Makefile' .
+	END
+	chmod +x "$top/configure"
+}
+
+# stub NAME - with its commands on standard input
+stub()
+{
+	{ echo '#!/bin/sh'; cat; } > "$work/bin/$1"
+	chmod +x "$work/bin/$1"
+}
+
+# quickstart FOLDER VERB - what it said is in $work/said
+quickstart()
+{
+	CODECTL_BUILD=$1 "$top/quickstart" "${@:2}" > "$work/said" 2>&1
+}
+
+# expect NAME STATUS SAID FOLDER VERB
+expect()
+{
+	quickstart "${@:4}"
+	local status=$?
+
+	sed 's/^/# /' "$work/said"
+	[ "$status" = "$2" ] && { [ -z "$3" ] || grep -q -e "$3" "$work/said"; }
+	result $? "$1"
+}
+
+# expect_all NAME STATUS SAID FOLDER VERB... - 125 of those that run a guest
+expect_all()
+{
+	local verb
+
+	for verb in "${@:5}"; do
+		case $verb in
+		guest | shell) expect "$1: $verb" 125 "$3" "$4" "$verb" ;;
+		*) expect "$1: $verb" "$2" "$3" "$4" "$verb" ;;
+		esac
+	done
+}
+
+gone()
+{
+	[ ! -e "$1" ]
+	result $? "... as a whole"
+}
+
+test_own_folders()
+{
+	expect "a folder that is new" 0 'each stage' "$work/new" demo
+	expect "... again" 0 'each stage' "$work/new" demo
+	expect "... is removed" 0 '' "$work/new" clean
+	gone "$work/new"
+	expect "... and once more" 0 '' "$work/new" clean
+	mkdir "$work/empty"
+	expect "a folder that is empty" 0 'each stage' "$work/empty" demo
+	expect "... is removed" 0 '' "$work/empty" clean
+	gone "$work/empty"
+	expect "the default folder" 0 'each stage' '' demo
+	expect "... is removed" 0 '' '' clean
+	gone "$top/build"
+	mkdir "$work/target"
+	ln -s "$work/target" "$work/link"
+	expect "a link to a folder" 0 'each stage' "$work/link" demo
+	expect "... is emptied" 0 '' "$work/link" clean
+	[ -z "$(ls -A "$work/target")" ]
+	result $? "... and stays"
+}
+
+test_others_folders()
+{
+	mkdir -p "$work/theirs/logs"
+	touch "$work/theirs/thesis"
+	expect_all "a folder with a user's files" 1 'theirs is not empty, and quickstart did not make it' "$work/theirs" \
+		demo check coverage soak bench guest shell
+	expect "... and clean" 1 'not made by quickstart' "$work/theirs" clean
+	[ "$(cd "$work/theirs" && find . | sort | xargs)" = '. ./logs ./thesis' ]
+	result $? "nothing was made or removed there"
+	expect "the folder of the sources" 1 'holds the sources' "$top" demo
+	(cd "$top" && ./configure)
+	expect "... where the library was built" 1 'holds the sources' "$top" demo
+	expect "... and clean" 1 'not made by quickstart' "$top" clean
+	expect "a folder above the sources" 1 'holds the sources' "$work" demo
+	[ -e "$top/quickstart" ] && [ ! -e "$top/$mark" ] && [ ! -e "$work/$mark" ]
+	result $? "nothing was made or removed there either"
+	expect "no folder" 1 'cannot make .*bin/df' "$work/bin/df" demo
+}
+
+# What configure was run in by hand, and what an earlier quickstart has left.
+test_unmarked_folders()
+{
+	mkdir "$work/hand"
+	(cd "$work/hand" && "$top/configure" && touch notes)
+	expect "a folder that was configured by hand" 0 'each stage' "$work/hand" demo
+	expect "... is not removed" 1 'held files before' "$work/hand" clean
+	[ -e "$work/hand/notes" ]
+	result $? "... nor what is in it"
+	mkdir -p "$top/build/logs"
+	touch "$top/build/logs/packages.log"
+	expect "the default folder, without a mark" 0 'each stage' '' demo
+	expect "... is not removed" 1 'held files before' '' clean
+	rm -rf "$top/build"
+}
+
+test_interrupted()
+{
+	mkdir "$work/cut"
+	: > "$work/cut/$mark"
+	expect "a first run that ended with an empty mark" 0 'each stage' "$work/cut" demo
+	stub rm <<< 'exit 1'
+	expect "files that cannot be removed" 1 'cannot remove' "$work/cut" clean
+	command -p rm "$work/bin/rm"
+	expect "... can be the next time" 0 '' "$work/cut" clean
+	gone "$work/cut"
+}
+
+# hold FOLDER - a quickstart in the middle of the demo
+hold()
+{
+	rm -f "$1/running"
+	GATE=$work/gate CODECTL_BUILD=$1 "$top/quickstart" demo > "$work/first" 2>&1 &
+	first=$!
+	until [ -e "$1/running" ]; do
+		sleep 0.1
+		kill -0 $first || exit 1
+	done
+}
+
+# Waits until the other one does.
+await_waiting()
+{
+	until grep -s -q waiting "$work/said"; do
+		sleep 0.1
+		kill -0 "$1" || return
+	done
+}
+
+test_two()
+{
+	mkfifo "$work/gate"
+	hold "$work/busy"
+	expect_all "one of two" 1 "process $first (.*quickstart demo) still uses $work/busy" \
+		"$work/busy" demo check coverage soak bench clean guest shell
+	[ ! -e "$work/busy/results" ]
+	result $? "nothing was made meanwhile"
+	expect "another folder is free" 0 'each stage' "$work/free" demo
+	CODECTL_WAIT=60 quickstart "$work/busy" demo &
+	await_waiting $!
+	echo go > "$work/gate"
+	wait $first
+	result $? "the first one goes on to its end"
+	wait $!
+	result $? "then comes one that has waited"
+
+	# Its make is left, and is as much in the way.
+	hold "$work/busy"
+	kill -KILL $first
+	wait $first 2> /dev/null
+	expect "a quickstart that was killed" 1 'process [0-9]* (make .*uses' "$work/busy" demo
+	echo go > "$work/gate"
+	CODECTL_WAIT=60 expect "... whose make has ended" 0 'each stage' "$work/busy" demo
+}
+
+# With the lock held by this shell.
+test_holder()
+{
+	exec 200>> "$work/busy/$mark"
+	flock 200
+	quickstart "$work/busy" demo
+	result $? "one that is started by the holder of the lock goes on"
+	rm "$work/said"
+	CODECTL_WAIT=60 quickstart "$work/busy" demo 200>&- &
+	await_waiting $!
+	rm -rf "$work/busy"
+	exec 200>&-
+	wait $! && [ "$(cat "$work/busy/$mark")" = made ]
+	result $? "a folder that is removed meanwhile is made again"
+}
+
+make_top
+stub df <<< 'printf "Filesystem\nfs 1 1 99999 1 /\n"'
+stub dpkg-query <<< 'echo "install ok installed"'
+PATH=$work/bin:$PATH
+unset CODECTL_BUILD CODECTL_CONFIGURE JOBS
+export CODECTL_WAIT=0
+test_own_folders
+test_others_folders
+test_unmarked_folders
+test_interrupted
+test_two
+test_holder
+finish
