@@ -1,9 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests which build directories quickstart takes, what it removes, and that
-# two of them do not meet. Its configure, its Makefile and the tools for packages are
-# stand-ins. Prints TAP.
+# Tests which build directories quickstart takes, what it removes, that two of
+# them do not meet, and what it says without root. Its configure, its Makefile and
+# the tools for packages are stand-ins. Prints TAP.
+
+# Stand-ins expand their own variables.
+# shellcheck disable=SC2016
 
 set -u
 
@@ -211,6 +214,45 @@ test_holder()
 	result $? "a folder that is removed meanwhile is made again"
 }
 
+# as_user NAME STATUS SAID - with no sudo but the one in bin/
+as_user()
+{
+	CODECTL_BUILD=$work/packages PATH=$work/bin:$work/without "$BASH" "$top/quickstart" demo \
+		> "$work/said" 2>&1
+	local status=$?
+
+	sed 's/^/# /' "$work/said"
+	[ "$status" = "$2" ] && tail -n 1 "$work/said" | grep -q -e "$3"
+	result $? "$1"
+}
+
+test_packages()
+{
+	local tool
+
+	stub dpkg-query <<< '[ "$4" = bc ] || echo "install ok installed"'
+	stub id <<< 'echo 1000'
+	stub apt-get <<< 'echo "$@" >> "$APT"; [ -z "$FAIL" ] || { echo "E: $FAIL"; exit 100; }'
+	export APT=$work/apt FAIL=''
+	mkdir "$work/without"
+	for tool in awk cat cp cut dirname env find flock grep head make mkdir realpath sed sh \
+		sort tail touch tr uname; do
+		ln -s "$(command -v $tool)" "$work/without"
+	done
+	as_user "neither root nor sudo" 1 \
+		"^quickstart: .*no sudo: as root, run 'apt-get install --no-install-recommends bc'$"
+	[ ! -e "$APT" ]
+	result $? "... and nothing was installed"
+	stub sudo <<< 'echo sudo >> "$APT"; exec "$@"'
+	as_user "with sudo" 0 'how long it took'
+	grep -q 'install -y .*bc' "$APT" && [ "$(grep -c sudo "$APT")" = 2 ]
+	result $? "... the package is installed by it"
+	FAIL='Unable to locate package bc' as_user "a package that is nowhere" 1 \
+		'cannot install bc: E: Unable to locate'
+	stub sudo <<< 'echo "sudo: a terminal is required"; exit 1'
+	as_user "a sudo that refuses" 1 'cannot install bc: sudo: a terminal is required'
+}
+
 make_top
 stub df <<< 'printf "Filesystem\nfs 1 1 99999 1 /\n"'
 stub dpkg-query <<< 'echo "install ok installed"'
@@ -223,4 +265,5 @@ test_unmarked_folders
 test_interrupted
 test_two
 test_holder
+test_packages
 finish
