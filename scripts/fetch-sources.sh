@@ -25,26 +25,40 @@ mkdir -p "$1/apt" "$1/sources"
 build=$(cd "$1" && pwd)
 shift
 
-# Package, the versions wanted of it, and how to say them.
+# field NAME - of the file that says which source is wanted
+field()
+{
+	sed -n "s/^$1=//p" "$top/$pin"
+}
+
+# Package, the version it is tested with, the versions wanted of it, and how to say
+# them.
 describe()
 {
 	suites=$newer_suites
 	case $1 in
 	linux)
-		package=$(sed -n 's/^package=//p' "$top/kernel/SOURCE")
-		series=$(sed -n 's/^series=//p' "$top/kernel/SOURCE")
-		wanted="${series/./\\.}[.-].*" say="$series.y"
+		pin=kernel/SOURCE say=$(field series).y
+		wanted="$(field series | sed 's/\./\\./')[.-].*"
 		;;
-	glibc) package=glibc-source wanted='2\.44[.-].*' say=2.44 ;;
+	glibc)
+		pin=glibc-patches/SOURCE say=$(field series)
+		wanted="$(field series | sed 's/\./\\./')[.-].*"
+		;;
 	binutils)
-		package=binutils-source say="2.46 or newer"
+		pin=scripts/SOURCE-binutils say="2.46 or newer"
 		wanted='2\.(4[6-9]|[5-9][0-9]).*'
 		;;
-	lua) package=lua5.4 wanted='5\.4\..*' say=5.4.y suites=trixie ;;
-	sqlite) package=sqlite3 wanted='3\..*' say=3.y suites=trixie ;;
-	sparse) package=sparse wanted='0\.6\.[5-9].*' say="0.6.5 or newer" ;;
+	lua) pin=demo/SOURCE-lua wanted='5\.4\..*' say=5.4.y suites=trixie ;;
+	sqlite) pin=demo/SOURCE-sqlite wanted='3\..*' say=3.y suites=trixie ;;
+	sparse) pin=scripts/SOURCE-sparse wanted='0\.6\.[5-9].*' say="0.6.5 or newer" ;;
 	*) die "no such source: $1" ;;
 	esac
+	package=$(field package) pinned=$(field version) upstream=$(field upstream)
+	elsewhere="use a mirror with ${suites// / or }"
+	[ -z "$upstream" ] ||
+		elsewhere="download $upstream and give it to configure, or to quickstart in \
+CODECTL_CONFIGURE, as --with-$1-source=FILE"
 }
 
 find_mirror()
@@ -102,8 +116,8 @@ reason()
 	grep -E '^(E|Err|dpkg-source: error):?' "$1" | head -n 1 || tail -n 1 "$1"
 }
 
-# The newest version of the package in the suite that is of the series wanted.
-candidate()
+# The versions of the package in the suite that are of the series wanted, ascending.
+candidates()
 {
 	local suite=$1 kind=Packages
 
@@ -112,7 +126,20 @@ candidate()
 	esac
 	private "$suite" apt-cache madison "$package" 2>/dev/null |
 		awk -F' *[|] *' -v kind="$kind" '$3 ~ kind "$" { print $2 }' |
-		grep -E -x -e "$wanted" | sort -V | tail -n 1 || true
+		grep -E -x -e "$wanted" | sort -V || true
+}
+
+# What is pinned is the same everywhere.
+check_pin()
+{
+	[ "$version" != "$pinned" ] || echo "$(field sha256)  $1" | sha256sum --status -c - ||
+		die "$package $version of $suite has not the SHA-256 in $pin: $elsewhere"
+}
+
+warn_unpinned()
+{
+	echo "sources: WARNING: $package $1 is not $pinned, with which this is tested;" \
+	     "if something fails, $elsewhere"
 }
 
 record()
@@ -139,11 +166,12 @@ download_binary()
 	mkdir -p "$dir"
 	(cd "$dir" && private "$suite" apt-get download "$package=$version") > "$dir/log" 2>&1 ||
 		die "$package $version of $suite cannot be fetched: $(reason "$dir/log");" \
-		    "try again later, or give --with-$name-source="
+		    "try again later, or $elsewhere"
 	member=$(dpkg-deb --fsys-tarfile "$dir"/*.deb | tar -t | grep -E '\.tar\.xz$' | head -n 1)
-	[ -n "$member" ] || die "$package $version holds no source tarball; give --with-$name-source="
+	[ -n "$member" ] || die "$package $version holds no source tarball: $elsewhere"
 	dpkg-deb --fsys-tarfile "$dir"/*.deb | tar -x -O "$member" > "$target.part" ||
 		die "$package $version cannot be unpacked: is the disk full? free some space and try again"
+	check_pin "$target.part"
 	mv "$target.part" "$target"
 	rm -rf "$dir"
 	"$top/scripts/source-version.sh" "$name" "$target" > /dev/null
@@ -159,6 +187,7 @@ download_source()
 	(cd "$dir" && private "$suite" apt-get source --download-only "$package=$version") \
 		> "$dir/log" 2>&1 ||
 		die "the source of $package $version cannot be fetched: $(reason "$dir/log"); try again later"
+	check_pin "$dir"/*.dsc
 	(cd "$dir" && dpkg-source --no-check -x ./*.dsc tree) > "$dir/log" 2>&1 ||
 		die "the source of $package $version cannot be unpacked: $(reason "$dir/log")"
 	rm -rf "$target"
@@ -168,44 +197,64 @@ download_source()
 	record "$build/sources/$name.dsc"
 }
 
-is_fetched()
+# is_here OPTION PATTERN - for grep, of the version
+is_here()
 {
-	local found=$build/sources/$name.found file
+	local found=$build/sources/$name.found file version sum
 
 	[ -e "$found" ] || return 1
 	file=$build/sources/$(sed -n 's/^file=//p' "$found")
-	[ -e "$file" ] || return 1
-	echo "$(sed -n 's/^sha256=//p' "$found")  $file" | sha256sum --status -c - || return 1
-	echo "sources: $(sed -n 's/^package=//p' "$found")" \
-	     "$(sed -n 's/^version=//p' "$found") is here"
+	version=$(sed -n 's/^version=//p' "$found")
+	sum=$(sed -n 's/^sha256=//p' "$found")
+	[ "$version" != "$pinned" ] || sum=$(field sha256)
+	[ -e "$file" ] && grep -q -x "$1" -e "$2" <<< "$version" &&
+		echo "$sum  $file" | sha256sum --status -c - || return 1
+	echo "sources: $package $version is here"
+	[ "$version" = "$pinned" ] || warn_unpinned "$version"
 }
 
+download()
+{
+	case $name in
+	lua | sqlite | sparse) download_source ;;
+	*) download_binary ;;
+	esac
+}
+
+# The version that is pinned, or else the newest one of the first suite with any.
 fetch()
 {
-	local suite version
+	local suite version versions other='' other_suite=''
 
 	for suite in $suites; do
 		update "$suite" || continue
-		version=$(candidate "$suite")
-		[ -n "$version" ] || continue
-		case $name in
-		lua | sqlite | sparse) download_source ;;
-		*) download_binary ;;
-		esac
-		return
+		versions=$(candidates "$suite")
+		if grep -q -x -F -e "$pinned" <<< "$versions"; then
+			version=$pinned
+			download
+			return
+		fi
+		[ -n "$other" ] || { other=$(tail -n 1 <<< "$versions") other_suite=$suite; }
 	done
+	! is_here -E "$wanted" || return 0
+	if [ -n "$other" ]; then
+		version=$other suite=$other_suite
+		download
+		warn_unpinned "$version"
+		return
+	fi
 	[ -n "$(find "$build/apt" -name updated)" ] ||
 		die "$mirror cannot be reached ($(sed -n '/^Err:/{n;s/^ *//p;q}' "$build/apt/$suite/log"));" \
-		    "check the network and try again, or give a tree or tarball with --with-$name-source="
+		    "check the network and try again, or $elsewhere"
 	[ ! -s "$build/apt/failures" ] || sort -u "$build/apt/failures" >&2
 	die "no suite of $mirror has $package $say (looked in $suites);" \
-	    "check the network, or give a tree or tarball with --with-$name-source="
+	    "check the network, or $elsewhere"
 }
 
 rm -f "$build/apt/failures"
 for name; do
 	describe "$name"
-	! is_fetched || continue
+	! is_here -F "$pinned" || continue
 	if [ -z "${mirror:-}" ]; then
 		find_mirror
 		rm -f "$build"/apt/*/updated
