@@ -7,12 +7,12 @@
 # kernel: races that a single run misses show up here. Then some for longer:
 # 100,000 stacks out of a buffer that overflows, 10,000 times names on demand,
 # 10,000 objects that come and go (memory by slab counters on the fast kernel, by
-# kmemleak on the other), 100,000 random calls of each of 10 seeds, the decoder
-# against its oracles in every file, what is fuzzed on the host, each for
-# FUZZ_SECONDS (default 600), changes of single lines that tests have to notice,
-# others' suites on kernel and C library with and without our patches, each step
-# of the series, what of the sources the tests reach, the checkers of style, and
-# "make distcheck".
+# kmemleak on the other), 100,000 random calls of each of 10 random seeds (or those
+# in FUZZ_SEEDS), the decoder against its oracles in every file, what is fuzzed on
+# the host, each for FUZZ_SECONDS (default 600), changes of single lines that tests
+# have to notice, others' suites on kernel and C library with and without our
+# patches, each step of the series, what of the sources the tests reach, the
+# checkers of style, and "make distcheck".
 #
 # What runs that failed have printed stays in results/failed, with the console.
 
@@ -87,7 +87,7 @@ long 3600 fast drop_test.sh TRACE_STACKS=51000
 long 3600 fast libcodectl-name_tracer_test TEST_CYCLES=10000
 long 7200 fast load_test TEST_CYCLES=10000
 long 20000 debug load_test TEST_CYCLES=10000
-for seed in $(seq 10); do
+for seed in ${FUZZ_SEEDS:-$(od -A n -N 40 -t u4 /dev/urandom)}; do
 	long 6000 debug fuzz_test FUZZ_CALLS=100000 FUZZ_SEED="$seed"
 done
 step "the decoder in all files" target check-decoder-all

@@ -1,29 +1,38 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: run-fuzz.sh DIR NAME:LIBFUZZER-ARGS...
+# usage: run-fuzz.sh [-k FOLDER] DIR NAME:LIBFUZZER-ARGS...
 #
-# Runs DIR/NAME_fuzz, one after the other, each with the same random numbers each
-# time, from the seeds in DIR/corpus/NAME.
+# Runs DIR/NAME_fuzz, one after the other, from the seeds in DIR/corpus/NAME, with
+# the random numbers of FUZZ_SEED: a number (default: 1), or "random". With -k
+# FOLDER/NAME keeps the inputs that reached new code and those that failed, and the
+# next run starts from them, too. Prints TAP.
 
+kept=''
+[ "$1" != -k ] || { kept=$2; shift 2; }
 dir=$1
 shift
 count=0 failed=0
+seed=${FUZZ_SEED:-1}
+[ "$seed" != random ] || seed=$(od -A n -N 4 -t u4 /dev/urandom | tr -d ' ')
 
 echo "TAP version 13"
 echo "1..$#"
+echo "# FUZZ_SEED=$seed"
 # fuzz NAME LIBFUZZER-ARG...
 fuzz()
 {
 	name=$1
 	shift
 	rm -rf "$dir/found"
-	mkdir -p "$dir/found"
+	found=$dir/found artifacts=$dir
+	[ -z "$kept" ] || { found=$kept/$name artifacts=$kept/$name; }
+	mkdir -p "$found" || return
 	seeds=$dir/corpus/$name
 	[ -n "$(ls -A "$seeds" 2> /dev/null)" ] ||
 		{ echo "there are no seeds in $seeds"; return 1; }
-	"$dir/${name}_fuzz" -seed=1 -max_len=4096 -artifact_prefix="$dir/" "$@" \
-		"$dir/found" "$seeds"
+	"$dir/${name}_fuzz" -seed="$seed" -max_len=4096 \
+		-artifact_prefix="$artifacts/" "$@" "$found" "$seeds"
 }
 
 for target; do
