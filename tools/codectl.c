@@ -37,7 +37,7 @@ static void print_help(void)
 	       "  --duration S       for S seconds\n"
 	       "  --buffer KIB       size of the buffer of each CPU\n"
 	       "  --folded FILE      write one line a stack, for flame graphs\n"
-	       "  --flamegraph FILE  write a flame graph (SVG), drawn by flamegraph.pl\n"
+	       "  --flamegraph FILE  write a flame graph (SVG)\n"
 	       "\n"
 	       "codectl --help | --version\n"
 	       "\n"

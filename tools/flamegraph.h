@@ -5,12 +5,9 @@
 #include <stdio.h>
 
 /*
- * Path of flamegraph.pl, the renderer, which is the caller's; exits if there is
- * none.
+ * Draws the folded stacks in @folded, of which there is at least one, into @svg.
+ * Return: 0, or the error of reading or writing.
  */
-char *flamegraph_find(void);
-
-/* Has @renderer draw the folded stacks in @folded; exits if it cannot. */
-void flamegraph_draw(const char *renderer, FILE *folded, const char *svg);
+int flamegraph_draw(FILE *folded, FILE *svg);
 
 #endif

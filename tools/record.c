@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -317,8 +318,37 @@ static void write_folded(struct recording *recording, FILE *to, const char *path
 		die("cannot write %s: %s", path, strerror(errno));
 }
 
-static void report(struct recording *recording, FILE *folded, FILE *flames,
-		   const struct options *options, const char *renderer)
+/* A file that holds no drawing; a device stays. */
+static void drop_svg(FILE *svg, const char *path)
+{
+	struct stat st;
+
+	if (!fstat(fileno(svg), &st) && S_ISREG(st.st_mode))
+		unlink(path);
+}
+
+static void draw_flames(struct recording *recording, FILE *svg,
+			const struct options *options)
+{
+	FILE *folded;
+	int error;
+
+	if (!stacks_any(recording->stacks)) {
+		drop_svg(svg, options->svg);
+		die("there is no stack to draw in %s", options->svg);
+	}
+	folded = need(tmpfile());
+	write_folded(recording, folded, "a temporary file");
+	error = flamegraph_draw(folded, svg);
+	fclose(folded);
+	if (!error)
+		return;
+	drop_svg(svg, options->svg);
+	die("cannot write %s: %s", options->svg, strerror(error));
+}
+
+static void report(struct recording *recording, FILE *folded, FILE *svg,
+		   const struct options *options)
 {
 	const struct event_names names = { event_name, &recording->session };
 	size_t different;
@@ -330,12 +360,8 @@ static void report(struct recording *recording, FILE *folded, FILE *flames,
 	print_counts(recording, different);
 	if (folded)
 		write_folded(recording, folded, options->folded);
-	if (!flames)
-		return;
-	if (!stacks_any(recording->stacks))
-		die("there is no stack to draw in %s", options->svg);
-	write_folded(recording, flames, "a temporary file");
-	flamegraph_draw(renderer, flames, options->svg);
+	if (svg)
+		draw_flames(recording, svg, options);
 }
 
 /* ------------------------------------------------------------------ the whole */
@@ -398,33 +424,32 @@ static FILE *open_output(const char *path)
 	return file;
 }
 
+static void close_output(FILE *file, const char *path)
+{
+	if (file && fclose(file))
+		die("cannot write %s: %s", path, strerror(errno));
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct recording recording;
 	struct options options;
 	struct child child = { 0 };
-	char *renderer = NULL;
-	FILE *folded, *flames = NULL;
+	FILE *folded, *svg;
 
 	parse_options(&options, argc, argv);
 	need_codectl();
-	if (options.svg) {
-		renderer = flamegraph_find();
-		flames = need(tmpfile());
-	}
 	folded = open_output(options.folded);
+	svg = open_output(options.svg);
 	catch_signals();
 	open_recording(&recording, &options);
 	start(&recording, &options, &child);
 	record(&recording, &options, &child);
 	read_rest(&recording);
-	report(&recording, folded, flames, &options, renderer);
+	report(&recording, folded, svg, &options);
 	close_recording(&recording);
-	if (flames)
-		fclose(flames);
-	if (folded && fclose(folded))
-		die("cannot write %s: %s", options.folded, strerror(errno));
-	free(renderer);
+	close_output(folded, options.folded);
+	close_output(svg, options.svg);
 	free(options.events);
 	return 0;
 }

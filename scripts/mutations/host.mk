@@ -47,8 +47,8 @@ bin/order_test: obj/tests/order_test.o $(HELPERS) \
 # --- codectl(1)
 
 LIBRARIES := libtracefs libtraceevent libdw libelf
-TOOLS	:= parse_test join_test frames_test
-TESTED	:= join mapping perf_map proc_line tool trace_record \
+TOOLS	:= parse_test join_test frames_test flamegraph_test
+TESTED	:= flamegraph join mapping perf_map proc_line tool trace_record \
 	   frames names stacks symbol tally
 
 $(TOOLS:%=obj/tools/%.o): obj/tools/%.o: tools/tests/%.c
