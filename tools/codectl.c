@@ -27,6 +27,8 @@ static void print_help(void)
 	       "where   show what covers an address, and which function it is in\n"
 	       "record  show the user stacks of events, the most frequent first\n"
 	       "\n"
+	       "PID is the id of a process, or self.\n"
+	       "\n"
 	       "Options of list:\n"
 	       "  --raw              the lines of /proc/PID/codectl as they are\n"
 	       "\n"

@@ -92,9 +92,13 @@ unsigned long need_number(const char *what, const char *text)
 
 pid_t need_pid(const char *text)
 {
-	unsigned long number = need_number("the id of a process", text);
-	pid_t pid = number;
+	unsigned long number;
+	pid_t pid;
 
+	if (!strcmp(text, "self"))
+		return getpid();
+	number = need_number("the id of a process", text);
+	pid = number;
 	if (pid < 0 || (unsigned long)pid != number ||
 	    (kill(pid, 0) && errno == ESRCH))
 		die("no process has the id %lu", number);

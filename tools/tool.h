@@ -35,7 +35,7 @@ char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Exits where the kernel has no codectl, or has it switched off. */
 void need_codectl(void);
 
-/* The process whose id @text is; exits unless it is there. */
+/* The process whose id @text is, or this one for "self"; exits unless it is there. */
 pid_t need_pid(const char *text);
 
 /* A number of at least 1; exits if @text is none. */
