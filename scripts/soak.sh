@@ -8,11 +8,11 @@
 # 100,000 stacks out of a buffer that overflows, 10,000 times names on demand,
 # 10,000 objects that come and go (memory by slab counters on the fast kernel, by
 # kmemleak on the other), 100,000 random calls of each of 10 random seeds (or those
-# in FUZZ_SEEDS), the decoder against its oracles in every file, what is fuzzed on
-# the host, each for FUZZ_SECONDS (default 600), changes of single lines that tests
-# have to notice, others' suites on kernel and C library with and without our
-# patches, each step of the series, what of the sources the tests reach, the
-# checkers of style, and "make distcheck".
+# in FUZZ_SEEDS), the commands of README and of the guide, the decoder against its
+# oracles in every file, what is fuzzed on the host, each for FUZZ_SECONDS (default
+# 600), changes of single lines that tests have to notice, others' suites on kernel
+# and C library with and without our patches, each step of the series, what of the
+# sources the tests reach, the checkers of style, and "make distcheck".
 #
 # What runs that failed have printed stays in results/failed, with the console.
 
@@ -66,6 +66,15 @@ target()
 	make -s --no-print-directory -C "$build" "$@"
 }
 
+documents()
+{
+	local status=0
+
+	target check-commands || status=1
+	awk -f "$top/scripts/tap-summary.awk" "$build/results/commands.tap" || status=1
+	return $status
+}
+
 # Each step of both series; what is not ok is in a file.
 export_steps()
 {
@@ -90,6 +99,7 @@ long 20000 debug load_test TEST_CYCLES=10000
 for seed in ${FUZZ_SEEDS:-$(od -A n -N 40 -t u4 /dev/urandom)}; do
 	long 6000 debug fuzz_test FUZZ_CALLS=100000 FUZZ_SEED="$seed"
 done
+step "the commands of the documents" documents
 step "the decoder in all files" target check-decoder-all
 step "fuzzing on the host" target fuzz
 step "changes that tests have to notice" target mutate

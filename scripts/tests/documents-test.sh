@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that the documents agree with what was measured. Prints TAP.
+# Tests that the documents agree with what was measured, and name no command that
+# is not there. Prints TAP.
 
 set -u
 
@@ -27,4 +28,7 @@ typed=$(grep -n -E '[0-9] ?(ns|µs|insns)\b' README.md docs/testing.md docs/dema
 	docs/adding-codectl-to-your-jit.md)
 [ -z "$typed" ]
 result $? "figures of the benchmark are written in one place${typed:+, not in $typed}"
+
+run "each command of README, and make's of the other pages, is there" \
+	scripts/check-commands.sh "$PWD"
 finish

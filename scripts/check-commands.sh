@@ -1,0 +1,180 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: check-commands.sh TOP [BUILDDIR]
+#
+# Runs the commands of README and of the guide as they stand there, in a folder
+# with all that TOP has and programs of the names that they use. What builds or
+# tests everything is not run once more: it has to be there. Without BUILDDIR
+# nothing is run. Prints TAP, with what commands said as comments.
+
+# Functions are run by name.
+# shellcheck disable=SC2317
+
+set -u
+
+top=$1 build=${2:-}
+pages="README.md docs/adding-codectl-to-your-jit.md"
+# shellcheck source=tap.sh
+. "$top/scripts/tap.sh"
+work=$(mktemp -d) && [ -n "$work" ] || exit 1
+trap 'rm -rf "$work"' EXIT
+
+make_folder()
+{
+	local entry
+
+	for entry in "$top"/*; do
+		[ "$entry" = "$top/build" ] || ln -s "$entry" "$work"
+	done
+	[ -z "$build" ] || ln -s "$build" "$work/build"
+	# Threads that wait for one another, and a second to be sampled in.
+	cat > "$work/prog.c" <<-'END'
+		#include <pthread.h>
+		#include <time.h>
+
+		static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+		static volatile unsigned long count;
+
+		static void *worker(void *arg)
+		{
+			time_t end = time(NULL) + 2;
+
+			while (time(NULL) < end) {
+				pthread_mutex_lock(&lock);
+				for (int i = 0; i < 10000; i++)
+					count++;
+				pthread_mutex_unlock(&lock);
+			}
+			return arg;
+		}
+
+		int main(void)
+		{
+			pthread_t other;
+
+			return pthread_create(&other, NULL, worker, NULL) || worker(NULL) ||
+			       pthread_join(other, NULL);
+		}
+	END
+}
+
+# commands PAGE - its indented lines outside of code in C, without comments
+commands()
+{
+	awk '/^```/ { code = !code }
+		!code && sub(/^    /, "") {
+			sub(/^ +/, "")
+			line = line $0
+			if (sub(/\\$/, "", line))
+				next
+			sub(/ +#.*/, "", line)
+			print line
+			line = ""
+		}' "$1"
+}
+
+# targets ARG... - that make can be asked for them
+targets()
+{
+	local makefile=Makefile.am target
+
+	if [ "$1" = -C ]; then
+		makefile=$2/Makefile.am
+		[ -e "$makefile" ] || makefile=$2/Makefile
+		shift 2
+	fi
+	for target; do
+		case $target in
+		*=*) continue ;;
+		check | install | distcheck) [ "${makefile##*.}" != am ] || continue ;;
+		esac
+		grep -q -E "^([a-z-]+ )*$target( [a-z-]+)*:" "$makefile" ||
+			{ echo "$makefile has no $target"; return 1; }
+	done
+}
+
+# is_there COMMAND - one that builds or tests everything, in parts
+is_there()
+{
+	local part words
+
+	while read -r part; do
+		read -r -a words <<< "$part"
+		case $part in
+		"make "*) targets "${words[@]:1}" || return ;;
+		make | "mkdir build" | "cd build" | ../configure) ;;
+		./*) [ -x "${words[0]}" ] || [ "${words[0]}" = ./configure ] || return ;;
+		*) echo "who runs it? $part"; return 1 ;;
+		esac
+	done < <(sed -e "s/'[^']*'//g" -e 's/ && /\n/g' <<< "$1")
+}
+
+# A shell that is told to leave when it asks for something.
+in_shell()
+{
+	local status shell
+
+	mkfifo "$work/input"
+	timeout 900 bash -c "$1" < "$work/input" > "$work/said" 2>&1 &
+	shell=$!
+	exec 8> "$work/input"
+	until grep -q '# ' <(tail -n 1 "$work/said") || ! kill -0 $shell 2> /dev/null; do
+		sleep 1
+	done
+	echo 'test -r /proc/self/codectl; exit' >&8
+	wait $shell
+	status=$?
+	exec 8>&-
+	return $status
+}
+
+# try COMMAND
+try()
+{
+	local said status
+
+	case $1 in
+	"./quickstart demo" | "./quickstart check" | "./quickstart bench")
+		run "there is: $1" grep -q "^${1#* })" quickstart
+		return
+		;;
+	./quickstart* | build/*) [ -n "$build" ] || return ;;
+	*)
+		run "there is: $1" is_there "$1"
+		return
+		;;
+	esac
+	case $1 in
+	*" shell") in_shell "$1" ;;
+	*) bash -c "$1" > "$work/said" 2>&1 < /dev/null ;;
+	esac
+	status=$?
+	tail -n 12 "$work/said" | tr -c -d '[:print:]\t\n' | sed 's/^/# /'
+	result $status "$1"
+}
+
+# What the build has been told before.
+unset CODECTL_BUILD MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+CODECTL_CONFIGURE=$(cat "$build/logs/configure.options" 2> /dev/null)
+export CODECTL_CONFIGURE
+make_folder
+cd "$work" || exit 1
+for page in $pages; do
+	count_before=$count
+	while read -r command <&7; do
+		try "$command"
+		# The guide's is another program.
+		[ -e yourjit ] || [ ! -e prog ] || cp prog yourjit
+	done 7< <(commands "$page")
+	[ "$count" -gt "$count_before" ]
+	result $? "$page has commands"
+done
+while read -r command; do
+	run "there is: $command" is_there "$command"
+done < <(grep -h -o "\`make [^\`]*\`" README.md docs/*.md | tr -d "\`" | sort -u)
+if [ -n "$build" ]; then
+	[ -s out/perf.data ]
+	result $? "what the guide records is brought back"
+fi
+finish
