@@ -14,7 +14,7 @@
 
 #define SAMPLER_MAX_CPUS 8
 /* What kernel/unwind/deferred.c keeps of one stack. */
-#define STACK_MAX 510
+#define STACK_MAX 502
 
 struct sampler {
 	int nr;

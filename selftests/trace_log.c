@@ -61,15 +61,17 @@ uint64_t trace_cookie(const struct trace_log *log,
 	return cookie;
 }
 
-/* " =>  <OFFSET> : 0xID", one a line. */
+/* " =>  <OFFSET> : 0xID", and perhaps " exact", one a line. */
 static void parse_frames(const char *text, struct trace_stack *s)
 {
 	uint64_t offset, id;
+	int end;
 
 	while ((text = strchr(text, '\n')) && s->nr < TRACE_STACK_MAX) {
 		text++;
-		if (sscanf(text, " =>  <%lx> : 0x%lx", &offset, &id) != 2)
+		if (sscanf(text, " =>  <%lx> : 0x%lx%n", &offset, &id, &end) != 2)
 			return;
+		s->frame[s->nr].exact = !strncmp(text + end, " exact", 6);
 		s->frame[s->nr].offset = offset;
 		s->frame[s->nr].id = id;
 		s->nr++;
@@ -146,6 +148,8 @@ static bool frame_is_true(const struct trace_log *log,
 	uint64_t offset = s->frame[i].offset, id = s->frame[i].id;
 	uint64_t addr = i ? ip - 1 : ip;
 
+	if (s->frame[i].exact != !i)
+		return false;
 	if ((addr < m->start || addr >= m->end) && !trace_map_of(addr, m))
 		return false;
 	if (id && f->id != id && !trace_find_file(log, s->first, id, f))

@@ -319,6 +319,7 @@ TEST_F(trace, interrupted_at_the_first_byte)
 			continue;
 		found = true;
 		EXPECT_EQ(l[1].q.id, s->frame[i].id);
+		EXPECT_TRUE(s->frame[i].exact);
 	}
 	EXPECT_TRUE(found);
 }
@@ -332,6 +333,64 @@ static noinline int recurse(unsigned int depth)
 	ip = marker();
 	truth_capture(ip);
 	return 0;
+}
+
+static void on_inner_signal(int sig)
+{
+	recurse(80);
+}
+
+static void on_outer_signal(int sig)
+{
+	raise(SIGUSR1);
+}
+
+/* What the handlers of a signal return to, as an offset in its file. */
+static uint64_t restorer_offset(int sig)
+{
+	struct {
+		void *handler;
+		unsigned long flags;
+		uint64_t restorer;
+		uint64_t mask;
+	} action = {};
+	struct trace_map m;
+
+	if (syscall(SYS_rt_sigaction, sig, NULL, &action, sizeof(action.mask)) ||
+	    !trace_map_of(action.restorer, &m))
+		return 0;
+	return action.restorer - m.start + m.offset;
+}
+
+/* Each signal makes two, wherever they lie in the records. */
+TEST_F(trace, exact_frames)
+{
+	struct trace_stack *s = &self->stack;
+	unsigned int restorers = 0;
+	uint64_t restorer;
+
+	ASSERT_NE(SIG_ERR, signal(SIGUSR1, on_inner_signal));
+	ASSERT_NE(SIG_ERR, signal(SIGUSR2, on_outer_signal));
+	restorer = restorer_offset(SIGUSR1);
+	ASSERT_NE(0, restorer);
+	ASK();
+	raise(SIGUSR2);
+	READ_LOG();
+	ASSERT_TRUE(syscall_stack(&self->log, s));
+	EXPECT_STREQ("", s->stop);
+	EXPECT_EQ(2, s->records);
+	for (unsigned int i = 0; i < s->nr; i++) {
+		bool exact = !i || s->frame[i - 1].offset == restorer;
+
+		if (s->frame[i].offset == restorer) {
+			restorers++;
+			EXPECT_LT(64, i);
+			exact = true;
+		}
+		EXPECT_EQ(exact, s->frame[i].exact)
+			TH_LOG("frame %u", i);
+	}
+	EXPECT_EQ(2, restorers);
 }
 
 /* Around the frames that a record has room for, and as many as there are. */

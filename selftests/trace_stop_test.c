@@ -2,6 +2,7 @@
 /* unwind_stop and the reason in a stack: what ends a walk before its time. */
 #include <sched.h>
 #include <signal.h>
+#include <sys/ucontext.h>
 
 #include "jit_table.h"
 #include "trace_fixture.h"
@@ -228,6 +229,31 @@ TEST_F(trace, bad_frame_that_returns_into_nothing)
 		stub_plant = plants[i];
 		EXPECT_STOPS("bad-frame");
 	}
+}
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	greg_t *gregs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	greg_t saved = gregs[REG_CSGSFS];
+
+	gregs[REG_CSGSFS] = 0;
+	marker();
+	gregs[REG_CSGSFS] = saved;
+}
+
+/* Nothing leads on from what the handler returns to, which nobody called. */
+TEST_F(trace, bad_frame_of_a_signal)
+{
+	const struct sigaction sa = { .sa_sigaction = on_signal,
+				      .sa_flags = SA_SIGINFO };
+
+	ASSERT_EQ(0, sigaction(SIGUSR1, &sa, NULL));
+	ASK_FOR_STOPS();
+	raise(SIGUSR1);
+	get_stack(_metadata, self, getpid());
+	EXPECT_STREQ("bad-frame", self->stack.stop);
+	ASSERT_EQ(2, self->stack.nr);
+	EXPECT_TRUE(self->stack.frame[1].exact);
 }
 
 TEST_F(trace, changed)

@@ -156,6 +156,7 @@ struct trace_stack {
 	struct {
 		uint64_t offset;
 		uint64_t id;
+		bool exact;
 	} frame[TRACE_STACK_MAX];
 };
 
@@ -164,9 +165,10 @@ bool trace_stack(const struct trace_log *log, uint64_t cookie,
 		 struct trace_stack *s);
 
 /*
- * Whether the stack ends and goes on as the truth of this process says, and
- * each frame is what /proc/self/maps says of it: offset and, by what was
- * explained before the stack, device, inode and path.
+ * Whether the stack ends and goes on as the truth of this process says, with
+ * return addresses but for the first, and each frame is what /proc/self/maps says
+ * of it: offset and, by what was explained before the stack, device, inode and
+ * path.
  */
 bool trace_stack_is_true(const struct trace_log *log,
 			 const struct trace_stack *s, const struct truth *t);

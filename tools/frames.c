@@ -136,26 +136,19 @@ void frames_add_file(struct frames *frames, const struct file_record *record)
 }
 
 /* A return address belongs to the call before it. */
-static struct symbol name_in_file(struct file *file, uint64_t offset, bool exact)
+static struct symbol name_in_file(struct file *file, struct frame frame)
 {
+	uint64_t offset = frame.offset - !frame.exact;
 	struct symbol symbol = { 0 };
 
 	if (!file->symbols)
 		return symbol;
 	if (file->record->unit == UNIT_FILE)
-		symbol = symbol_at_offset(file->symbols, offset - !exact);
+		symbol = symbol_at_offset(file->symbols, offset);
 	else if (file->record->unit == UNIT_OBJECT)
-		symbol = symbol_from_start(file->symbols, offset - !exact);
-	symbol.offset += !exact;
+		symbol = symbol_from_start(file->symbols, offset);
+	symbol.offset += !frame.exact;
 	return symbol;
-}
-
-bool frames_is_restorer(struct frames *frames, struct frame frame)
-{
-	struct file *file = find_file(frames, frame.id);
-
-	return file && file->record->verified && file->symbols &&
-	       symbol_is_restorer(file->symbols, frame.offset);
 }
 
 /* ------------------------------------------------------------ compiled code */
@@ -176,24 +169,24 @@ static const struct names *names_of(struct frames *frames, pid_t pid)
 }
 
 static struct symbol name_in_memory(struct frames *frames, pid_t pid,
-				    uint64_t address, bool exact)
+				    struct frame frame)
 {
 	struct symbol symbol;
 
-	symbol = names_find(names_of(frames, pid), address - !exact);
-	symbol.offset += !exact;
+	symbol = names_find(names_of(frames, pid), frame.offset - !frame.exact);
+	symbol.offset += !frame.exact;
 	return symbol;
 }
 
 /* ------------------------------------------------------------------ as text */
 
 static struct symbol name_frame(struct frames *frames, struct frame frame,
-				pid_t pid, bool exact)
+				pid_t pid)
 {
 	struct file *file = find_file(frames, frame.id);
 
-	return file ? name_in_file(file, frame.offset, exact) :
-		      name_in_memory(frames, pid, frame.offset, exact);
+	return file ? name_in_file(file, frame) :
+		      name_in_memory(frames, pid, frame);
 }
 
 static char *show_place(const struct file *file, struct frame frame)
@@ -209,9 +202,9 @@ static char *show_place(const struct file *file, struct frame frame)
 	return format("0x%llx", offset);
 }
 
-char *frames_show(struct frames *frames, struct frame frame, pid_t pid, bool exact)
+char *frames_show(struct frames *frames, struct frame frame, pid_t pid)
 {
-	struct symbol symbol = name_frame(frames, frame, pid, exact);
+	struct symbol symbol = name_frame(frames, frame, pid);
 	char *place = show_place(find_file(frames, frame.id), frame), *text;
 
 	if (!symbol.name)
@@ -223,9 +216,9 @@ char *frames_show(struct frames *frames, struct frame frame, pid_t pid, bool exa
 	return text;
 }
 
-char *frames_fold(struct frames *frames, struct frame frame, pid_t pid, bool exact)
+char *frames_fold(struct frames *frames, struct frame frame, pid_t pid)
 {
-	struct symbol symbol = name_frame(frames, frame, pid, exact);
+	struct symbol symbol = name_frame(frames, frame, pid);
 	struct file *file = find_file(frames, frame.id);
 	char *text, *folded;
 

@@ -20,13 +20,9 @@ bool frames_knows(const struct frames *frames, uint64_t id);
 
 /*
  * A frame as text, which is the caller's: for a reader (function, path and
- * offset), or as it goes into a flame graph (function).  @exact: the address is
- * that of an instruction, not a return address.
+ * offset), or as it goes into a flame graph (function).
  */
-char *frames_show(struct frames *frames, struct frame frame, pid_t pid, bool exact);
-char *frames_fold(struct frames *frames, struct frame frame, pid_t pid, bool exact);
-
-/* Whether a signal handler returns to there. */
-bool frames_is_restorer(struct frames *frames, struct frame frame);
+char *frames_show(struct frames *frames, struct frame frame, pid_t pid);
+char *frames_fold(struct frames *frames, struct frame frame, pid_t pid);
 
 #endif

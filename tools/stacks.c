@@ -189,26 +189,16 @@ bool stacks_lack_ids(const struct stacks *stacks, const struct frames *frames)
 /* ------------------------------------------------------------------ as text */
 
 typedef char *(*frame_text_fn)(struct frames *frames, struct frame frame,
-			       pid_t pid, bool exact);
+			       pid_t pid);
 
-/*
- * The texts of its frames, the topmost first, to be freed.  What runs, what a
- * signal handler returns to, and what a signal interrupted is exact; other
- * addresses are return addresses.
- */
+/* The texts of its frames, the topmost first, to be freed. */
 static char **frame_texts(const struct kept *kept, struct frames *frames,
 			  frame_text_fn text)
 {
 	char **texts = need(calloc(kept->nr + 1, sizeof(*texts)));
-	bool exact = true;
 
-	for (uint32_t i = 0; i < kept->nr; i++) {
-		struct frame frame = kept->frames[i];
-		bool restorer = frames_is_restorer(frames, frame);
-
-		texts[i] = text(frames, frame, pid_of(kept), exact || restorer);
-		exact = restorer;
-	}
+	for (uint32_t i = 0; i < kept->nr; i++)
+		texts[i] = text(frames, kept->frames[i], pid_of(kept));
 	return texts;
 }
 

@@ -12,11 +12,6 @@
 #include "symbol.h"
 #include "tool.h"
 
-/* mov $__NR_rt_sigreturn,%rax; syscall */
-static const uint8_t restorer[] = {
-	0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05
-};
-
 static char *debuginfo_path;
 
 static const Dwfl_Callbacks process_callbacks = {
@@ -178,14 +173,6 @@ struct symbol symbol_from_start(struct symbol_file *file, uint64_t offset)
 
 	dwfl_module_info(file->module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
 	return find_symbol(file->module, start + offset);
-}
-
-bool symbol_is_restorer(const struct symbol_file *file, uint64_t offset)
-{
-	uint8_t code[sizeof(restorer)];
-
-	return pread(file->fd, code, sizeof(code), offset) == sizeof(code) &&
-	       !memcmp(code, restorer, sizeof(code));
 }
 
 /* The section headers come last. */

@@ -33,9 +33,6 @@ void symbol_file_close(struct symbol_file *file);
 struct symbol symbol_at_offset(struct symbol_file *file, uint64_t offset);
 struct symbol symbol_from_start(struct symbol_file *file, uint64_t offset);
 
-/* Whether the code at @offset in the file is that which signal handlers return to. */
-bool symbol_is_restorer(const struct symbol_file *file, uint64_t offset);
-
 /* A file with the vDSO of this kernel, as a string of the caller's. */
 char *symbol_vdso_path(void);
 

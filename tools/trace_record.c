@@ -68,6 +68,7 @@ bool record_layout_read(struct record_layout *layout, struct tep_handle *tep)
 		{ "first", &layout->stack.first, 4 },
 		{ "stop", &layout->stack.stop, 4 },
 		{ "count", &layout->stack.count, 4 },
+		{ "exact", &layout->stack.exact, 8 },
 		{ "frames", &layout->stack.frames, 0 },
 		{ }
 	};
@@ -128,6 +129,23 @@ bool cookie_record_parse(struct cookie_record *to,
 	       get_u32(&record, layout->cookie.event, &to->event);
 }
 
+static bool get_frames(const struct record *record,
+		       const struct record_layout *layout,
+		       struct stack_record *to)
+{
+	uint64_t raw[RECORD_MAX_FRAMES][2], exact;
+
+	if (to->count > RECORD_MAX_FRAMES ||
+	    !get_u64(record, layout->stack.exact, &exact) ||
+	    !copy_field(record, layout->stack.frames, raw,
+			to->count * sizeof(raw[0])))
+		return false;
+	for (uint32_t i = 0; i < to->count; i++)
+		to->frames[i] = (struct frame){ raw[i][0], raw[i][1],
+						exact >> i & 1 };
+	return true;
+}
+
 bool stack_record_parse(struct stack_record *to,
 			const struct record_layout *layout,
 			const void *data, size_t len)
@@ -142,8 +160,7 @@ bool stack_record_parse(struct stack_record *to,
 		return false;
 	return to->nr <= STACK_MAX_FRAMES && to->first <= to->nr &&
 	       to->count <= to->nr - to->first &&
-	       copy_field(&record, layout->stack.frames, to->frames,
-			  to->count * sizeof(to->frames[0]));
+	       get_frames(&record, layout, to);
 }
 
 bool file_record_parse(struct file_record *to,

@@ -8,8 +8,9 @@
 
 struct tep_handle;
 
-/* Frames of the longest stack that the kernel takes. */
+/* Frames of the longest stack that the kernel takes, and of a record. */
 #define STACK_MAX_FRAMES	512
+#define RECORD_MAX_FRAMES	64
 #define BUILD_ID_MAX		20
 
 enum stack_stop {
@@ -33,6 +34,7 @@ const char *stop_name(uint32_t stop);
 struct frame {
 	uint64_t offset;	/* in the unit of @id */
 	uint64_t id;		/* of a file or a registration, or 0 */
+	uint64_t exact;		/* 1: of an instruction; 0: a return address */
 };
 
 struct cookie_record {
@@ -44,7 +46,7 @@ struct cookie_record {
 struct stack_record {
 	uint64_t cookie;
 	uint32_t nr, first, stop, count;
-	struct frame frames[STACK_MAX_FRAMES];
+	struct frame frames[RECORD_MAX_FRAMES];
 };
 
 /* What the offsets of frames with an id are. */
@@ -80,7 +82,8 @@ struct record_layout {
 		struct record_field cookie, event;
 	} cookie;
 	struct {
-		struct record_field cookie, nr, first, stop, count, frames;
+		struct record_field cookie, nr, first, stop, count, exact;
+		struct record_field frames;
 	} stack;
 	struct {
 		struct record_field id, inode, dev_major, dev_minor, names;

@@ -63,9 +63,9 @@ function on_stack(	cookie, n, i, frames, first, id, list)
 	stop[cookie] = value("stop") + 0
 	parts[cookie]++
 	last_stack[tid] = NR
-	bytes += record(8 + 8 + 16 + 8 * n)
+	bytes += record(8 + 8 + 16 + 8 + 8 * n)
 	if (!first)
-		inline += 8 + 8 + 16
+		inline += 8 + 8 + 16 + 8
 	for (i = 1; i < n; i += 2) {
 		id = number(frames[i + 1])
 		if (!id)

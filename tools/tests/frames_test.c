@@ -31,12 +31,6 @@ static __attribute__((noinline)) void target(void)
 	__asm__ volatile("nop; nop; nop; nop");
 }
 
-/* What handlers of signals return to. */
-extern const char restorer[];
-__asm__(".pushsection .text\n"
-	"restorer: movq $15, %rax; syscall\n"
-	".popsection");
-
 static uint64_t file_offset(const void *code)
 {
 	return (uintptr_t)code - self_base;
@@ -95,15 +89,15 @@ static bool is(char *text, const char *wanted)
 static bool shows(struct frames *frames, uint64_t id, uint64_t offset, bool exact,
 		  const char *wanted)
 {
-	return is(frames_show(frames, (struct frame){ offset, id }, getpid(),
-			      exact), wanted);
+	return is(frames_show(frames, (struct frame){ offset, id, exact },
+			      getpid()), wanted);
 }
 
 static bool folds(struct frames *frames, uint64_t id, uint64_t offset, bool exact,
 		  const char *wanted)
 {
-	return is(frames_fold(frames, (struct frame){ offset, id }, getpid(),
-			      exact), wanted);
+	return is(frames_fold(frames, (struct frame){ offset, id, exact },
+			      getpid()), wanted);
 }
 
 static bool has_no_function(struct frames *frames, uint64_t id)
@@ -134,7 +128,7 @@ static void functions_of_a_file(void)
 	snprintf(text, sizeof(text), "target+0x0 (%s+0x%llx)", self,
 		 (unsigned long long)at);
 	CHECK(shows(frames, 1, at, true, text));
-	before = frames_fold(frames, (struct frame){ at, 1 }, 0, false);
+	before = frames_fold(frames, (struct frame){ at, 1, false }, 0);
 	CHECK(strcmp(before, "target"));
 	free(before);
 	/* Once a file is known, it stays what it is. */
@@ -233,7 +227,6 @@ static bool has_no_name(const char *path)
 	none = shows(frames, 1, 0x10, true, text);
 	snprintf(text, sizeof(text), "[%s]", strrchr(path, '/') + 1);
 	none &= folds(frames, 1, 0x10, true, text);
-	none &= !frames_is_restorer(frames, (struct frame){ 0x10, 1 });
 	frames_free(frames);
 	return none;
 }
@@ -351,7 +344,7 @@ static void vdso_of_the_kernel(void)
 	elf_end(elf);
 	add_file(frames, 1, "[vdso]", VERIFIED);
 	CHECK(code > base);
-	text = frames_fold(frames, (struct frame){ code - base, 1 }, 0, true);
+	text = frames_fold(frames, (struct frame){ code - base, 1, true }, 0);
 	CHECK(strstr(text, "time"));
 	free(text);
 	limit_descriptors(0);
@@ -359,24 +352,6 @@ static void vdso_of_the_kernel(void)
 	free_descriptors();
 	CHECK(folds(frames, 2, code - base, true, "[[vdso]]"));
 	memcpy(build_id, was, sizeof(was));
-	frames_free(frames);
-}
-
-static void restorers(void)
-{
-	struct frame there = { file_offset(restorer), VERIFIED };
-	struct frames *frames = frames_new();
-
-	add_file(frames, VERIFIED, self, VERIFIED);
-	add_file(frames, CLAIMED, self, CLAIMED);
-	CHECK(frames_is_restorer(frames, there));
-	there.offset++;
-	CHECK(!frames_is_restorer(frames, there));
-	there.offset = UINT32_MAX;
-	CHECK(!frames_is_restorer(frames, there));
-	there = (struct frame){ file_offset(restorer), CLAIMED };
-	CHECK(!frames_is_restorer(frames, there));
-	CHECK(!frames_is_restorer(frames, (struct frame){ 16, 77 }));
 	frames_free(frames);
 }
 
@@ -420,7 +395,7 @@ static void add_stack(struct stacks *stacks, uint32_t type, int32_t tid,
 	stack = calloc(1, sizeof(*stack) + 3 * sizeof(stack->frames[0]));
 	*stack = (struct join_stack){ .nr = nr, .stop = stop, .tid = tid };
 	for (uint32_t i = 0; i < nr; i++)
-		stack->frames[i] = (struct frame){ 0x1000 * (i + 1), i ? 5 : 0 };
+		stack->frames[i] = (struct frame){ 0x1000 * (i + 1), i ? 5 : 0, !i };
 	stacks_add(stacks, type, stack);
 	free(stack);
 }
@@ -545,14 +520,39 @@ static void stacks_that_differ_in_a_frame(void)
 
 	stack = calloc(1, sizeof(*stack) + sizeof(stack->frames[0]));
 	*stack = (struct join_stack){ .nr = 1, .tid = GONE };
-	for (int i = 0; i < 4; i++) {
-		stack->frames[0] = (struct frame){ i % 2 ? 0x1000 : 0x2000, 0 };
+	for (int i = 0; i < 6; i++) {
+		stack->frames[0] = (struct frame){ 0x1000 * (i % 2), i % 3, 0 };
 		stacks_add(stacks, 1, stack);
 	}
 	free(stack);
 	CHECK(is(as_text(stacks, false),
-		 "2 event1\n\t0x2000\n\n2 event1\n\t0x1000\n\n"));
+		 "1 event1\n\t0x0\n\n1 event1\n\t0x1000, id 0x1\n\n"
+		 "1 event1\n\t0x0, id 0x2\n\n1 event1\n\t0x1000\n\n"
+		 "1 event1\n\t0x0, id 0x1\n\n1 event1\n\t0x1000, id 0x2\n\n"));
 	stacks_free(stacks);
+}
+
+/* One address is in two functions: of the call, and of what comes after it. */
+static void stacks_that_differ_in_what_is_exact(void)
+{
+	char *map = format("/tmp/perf-%d.map", getpid());
+	struct stacks *stacks = stacks_new();
+	struct join_stack *stack;
+
+	write_text(map, "1000 100 before\n1100 100 after\n");
+	stack = calloc(1, sizeof(*stack) + sizeof(stack->frames[0]));
+	*stack = (struct join_stack){ .nr = 1, .tid = getpid() };
+	for (int i = 0; i < 3; i++) {
+		stack->frames[0] = (struct frame){ 0x1100, 0, i > 0 };
+		stacks_add(stacks, 1, stack);
+	}
+	free(stack);
+	CHECK(is(as_text(stacks, true), "event1;after 2\nevent1;before 1\n"));
+	CHECK(is(as_text(stacks, false), "2 event1\n\tafter+0x0 (0x1100)\n\n"
+		 "1 event1\n\tbefore+0x100 (0x1100)\n\n"));
+	stacks_free(stacks);
+	unlink(map);
+	free(map);
 }
 
 static void ids_of_stacks(void)
@@ -620,13 +620,13 @@ int main(void)
 	RUN(no_descriptor_is_left);
 	RUN(odd_paths);
 	RUN(vdso_of_the_kernel);
-	RUN(restorers);
 	RUN(names_of_compiled_code);
 	RUN(stacks_by_count);
 	RUN(no_stacks);
 	RUN(many_stacks);
 	RUN(stacks_of_processes);
 	RUN(stacks_that_differ_in_a_frame);
+	RUN(stacks_that_differ_in_what_is_exact);
 	RUN(ids_of_stacks);
 	RUN(processes_of_threads);
 	remove_dir();

@@ -61,7 +61,7 @@ static void write_trace(size_t nr, uint32_t parts)
 {
 	struct raw_cookie cookie = { .cookie = 9, .event = 0 };
 	struct raw_stack stack = {
-		.cookie = 9, .nr = 2 * parts, .count = 2,
+		.cookie = 9, .nr = 2 * parts, .count = 2, .exact = 1,
 		.frames = { { 0x1000, 7 }, { 0x2000, 8 } },
 	};
 	struct raw_file explained = {

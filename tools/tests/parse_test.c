@@ -244,7 +244,8 @@ static void layouts_of_the_formats(void)
 	CHECK(add_format(tep, formats, "file_map"));
 	CHECK(record_layout_read(&layout, tep));
 	CHECK(layout.cookie.event.offset == 16);
-	CHECK(layout.stack.frames.offset == 32);
+	CHECK(layout.stack.exact.offset == 32 &&
+	      layout.stack.frames.offset == 40);
 	CHECK(layout.file.path.offset == 64);
 	tep_free(tep);
 }
@@ -276,6 +277,7 @@ static void layouts_of_another_kernel(void)
 	CHECK(!read_changed("user_unwind", "cookie", "cooky"));
 	CHECK(!read_changed("user_unwind", "offset:16;	size:4", "offset:16;	size:2"));
 	CHECK(!read_changed("user_unwind_stack", "stop", "end"));
+	CHECK(!read_changed("user_unwind_stack", "exact", "precise"));
 	CHECK(!read_changed("file_map", "names", "whose"));
 	CHECK(!read_changed("file_map", "unit", "kind"));
 	CHECK(!read_changed("file_map", "offset:16", "offset:4294967288"));
@@ -311,6 +313,7 @@ static void stacks_of_the_trace(void)
 {
 	struct raw_stack raw = {
 		.cookie = 0x123456789, .nr = 70, .first = 64, .stop = 2, .count = 2,
+		.exact = 2,
 		.frames = { { 0x1000, 7 }, { 0x2000, 8 } },
 	};
 	static struct stack_record record;
@@ -319,6 +322,7 @@ static void stacks_of_the_trace(void)
 	CHECK(record.cookie == 0x123456789 && record.nr == 70 &&
 	      record.first == 64 && record.stop == 2 && record.count == 2);
 	CHECK(record.frames[1].offset == 0x2000 && record.frames[1].id == 8);
+	CHECK(!record.frames[0].exact && record.frames[1].exact == 1);
 	for (size_t len = 0; len < sizeof(raw); len++)
 		CHECK(!parse_stack(&record, raw, len));
 	CHECK(!parse_with(&raw, &raw.count, 3));
@@ -329,6 +333,22 @@ static void stacks_of_the_trace(void)
 	CHECK(parse_with(&raw, &raw.count, 2));
 	CHECK(!strcmp(stop_name(2), "no-rule"));
 	CHECK(stop_name(UINT32_MAX) && stop_name(STOP_MAX));
+}
+
+static void stacks_in_a_larger_record(void)
+{
+	size_t len = sizeof(struct raw_stack) + RECORD_MAX_FRAMES * 16;
+	struct raw_stack *raw = calloc(1, len);
+	static struct stack_record record;
+
+	raw->nr = 100;
+	raw->count = RECORD_MAX_FRAMES;
+	raw->exact = 1ULL << (RECORD_MAX_FRAMES - 1);
+	CHECK(stack_record_parse(&record, &layout, raw, len));
+	CHECK(record.frames[RECORD_MAX_FRAMES - 1].exact == 1);
+	raw->count++;
+	CHECK(!stack_record_parse(&record, &layout, raw, len));
+	free(raw);
 }
 
 static bool parse_file(struct file_record *record, const struct raw_file *raw,
@@ -435,6 +455,7 @@ int main(int argc, char **argv)
 	RUN(layouts_of_another_kernel);
 	RUN(cookies_of_the_trace);
 	RUN(stacks_of_the_trace);
+	RUN(stacks_in_a_larger_record);
 	RUN(files_of_the_trace);
 	RUN(what_a_terminal_would_obey);
 	return check_end();

@@ -67,7 +67,8 @@ struct raw_stack {
 	char common[8];
 	uint64_t cookie;
 	uint32_t nr, first, stop, count;
-	struct frame frames[2];
+	uint64_t exact;
+	uint64_t frames[2][2];
 };
 
 struct raw_file {

@@ -8,6 +8,7 @@
  * have ids, and what an id stands for is said in a record of its own, before the
  * first stack of the instance that has it.
  */
+#include <linux/bitmap.h>
 #include <linux/codectl.h>
 #include <linux/fs.h>
 #include <linux/rcupdate.h>
@@ -20,8 +21,12 @@
 #include "trace.h"
 #include "trace_output.h"
 
-/* What fits into the text of a record, which is two pages at most. */
+/*
+ * What fits into the text of a record, which is two pages at most, and into the
+ * bits of its field exact
+ */
 #define FRAMES_PER_RECORD	64
+static_assert(FRAMES_PER_RECORD <= BITS_PER_LONG);
 
 /* Ids that have been explained, by their low bits, the last ones of each */
 #define KNOWN_SETS		256
@@ -210,6 +215,7 @@ static unsigned int write_frames(struct trace_array *tr,
 	entry->first = first;
 	entry->stop = trace->codes ? trace->stop : UNWIND_USER_STOP_NO_MEMORY;
 	entry->count = count;
+	entry->exact = bitmap_read(trace->exact, first, count);
 	if (count)
 		memcpy(entry->frames, &trace->codes->frames[first],
 		       count * sizeof(trace->codes->frames[0]));
@@ -378,8 +384,8 @@ static enum print_line_t print_user_unwind_stack(struct trace_iterator *iter,
 						 int flags,
 						 struct trace_event *event)
 {
-	/* " =>  <0123456789abcdef> : 0x0123456789abcdef" and a newline */
-	const unsigned int line = 46;
+	/* " =>  <0123456789abcdef> : 0x0123456789abcdef exact" and a newline */
+	const unsigned int line = 52;
 	struct user_unwind_stack_entry *field;
 	struct trace_seq *s = &iter->seq;
 	unsigned int i, count;
@@ -399,7 +405,7 @@ static enum print_line_t print_user_unwind_stack(struct trace_iterator *iter,
 		trace_seq_printf(s, " =>  <%016llx> : ", field->frames[2 * i]);
 		print_id(iter->tr, s, field->frames[2 * i + 1],
 			 (count - i) * line);
-		trace_seq_putc(s, '\n');
+		trace_seq_puts(s, field->exact & BIT_ULL(i) ? " exact\n" : "\n");
 	}
 
 	return trace_handle_return(s);

@@ -7,6 +7,7 @@
  * or not, with the id of the file.  Elsewhere it is the registration that has
  * the id, and says what its offsets count from: no id ever has two units.
  */
+#include <linux/bitops.h>
 #include <linux/codectl.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -243,9 +244,8 @@ struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace)
 
 	for (i = 0; i < trace->nr; i++) {
 		ip = trace->entries[i];
-		/* A return address may lie behind the code that it is of. */
-		range = codectl_stack_find(stack, i && i != trace->exact ?
-						  ip - 1 : ip);
+		/* A return address may lie after the code that it is of. */
+		range = codectl_stack_find(stack, ip - !test_bit(i, trace->exact));
 		stack->frames[i].offset = ip - range->base;
 		stack->frames[i].id = range->id;
 	}

@@ -145,6 +145,7 @@ static int unwind_user_step(struct unwind_user_state *state,
 {
 	int ret;
 
+	state->left_exact = step->flags & UNWIND_RULE_SIGNAL;
 	if (step->flags & UNWIND_RULE_OUTERMOST) {
 		state->stop = UNWIND_USER_STOP_COMPLETE;
 		return 1;
