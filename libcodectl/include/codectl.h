@@ -363,11 +363,13 @@ int codectl_perf_map(int on);
  * enum codectl_name_action - what a record of the user event codectl_name says
  * @CODECTL_NAME_ADD: the function @name is at @start, and has @len bytes
  * @CODECTL_NAME_RETIRE: no function is in the @len bytes at @start any more
- * @CODECTL_NAME_BEGIN: forget the names of process @pid: all will be told
+ * @CODECTL_NAME_BEGIN: forget the names that @copy has told: all will be told
  * @CODECTL_NAME_END: that was all, @len names
  *
- * @id is the number of the name, which no other of the process has and which is
- * the same each time that it is told; where a replay begins and ends, it is the
+ * @copy is the number of the copy of the library in process @pid that tells it: a
+ * process may have several, each with names of its own, and so has a child of
+ * fork().  @id is the number of the name, which no other of that copy has and which
+ * is the same each time that it is told; where a replay begins and ends, it is the
  * number of the replay.
  */
 enum codectl_name_action {

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -30,8 +31,8 @@
 #define DATA_FILE	"user_events_data"
 #define STATUS_FILE	"user_events_status"
 #define NAME		"codectl_name"
-#define EVENT		NAME " u64 id; u64 start; u64 len; u32 pid; "	\
-			"u32 action; __rel_loc char[] name"
+#define EVENT		NAME " u64 copy; u64 id; u64 start; u64 len; "	\
+			"u32 pid; u32 action; __rel_loc char[] name"
 
 /* Seconds after which perf listens. */
 #define PERF_DELAY	2
@@ -67,6 +68,7 @@ _Static_assert(1U << ENABLE_BIT == CODECTL_NAMES_ASKED, "the kernel's bit");
 
 /**
  * struct payload - a record, before its name
+ * @copy: number of the copy of the library that tells it
  * @id: number of the name; of the replay, where one begins or ends
  * @start: first byte of the function
  * @len: its length; where a replay ends, names that were told
@@ -75,6 +77,7 @@ _Static_assert(1U << ENABLE_BIT == CODECTL_NAMES_ASKED, "the kernel's bit");
  * @name_loc: the name follows: its length, with the 0, in the upper half
  */
 struct payload {
+	uint64_t copy;
 	uint64_t id;
 	uint64_t start;
 	uint64_t len;
@@ -92,6 +95,7 @@ struct payload {
  * @ino: its inode
  * @index: what the event is called there
  * @pid: the process
+ * @copy: number of this copy of the library; 0 until it is needed
  * @replays: how many there have been
  * @told: names told in this replay
  * @again: when all is told once more
@@ -105,6 +109,7 @@ struct name_event {
 	ino_t ino;
 	uint32_t index;
 	pid_t pid;
+	uint64_t copy;
 	uint64_t replays;
 	uint64_t told;
 	struct timespec again;
@@ -144,6 +149,7 @@ static int put_name(uint32_t action, const struct codectl_name *name)
 {
 	size_t len = strlen(name->text) + 1;
 	struct payload payload = {
+		.copy = event.copy,
 		.id = name->id,
 		.start = name->start,
 		.len = name->len,
@@ -301,6 +307,16 @@ static void unregister_word(void)
 	ioctl(event.fd, DIAG_IOCSUNREG, &unreg);
 }
 
+/* Unlike any other, in this process or elsewhere. */
+static int number_copy(void)
+{
+	if (event.copy || getrandom(&event.copy, sizeof(event.copy),
+				    GRND_INSECURE) > 0)
+		return 0;
+
+	return -errno;
+}
+
 /* What was registered stays for a moment if the kernel is at work on it. */
 static int register_again(void)
 {
@@ -321,6 +337,9 @@ static int attach(void)
 	int fd, ret;
 
 	event.on = false;
+	ret = number_copy();
+	if (ret)
+		return ret;
 	fd = open_data();
 	if (fd < 0)
 		return fd;
@@ -360,7 +379,7 @@ static void detach(void)
  */
 static int attach_child(void)
 {
-	int ret = register_word();
+	int ret = number_copy() ?: register_word();
 
 	event.forked = false;
 	event.pid = getpid();
@@ -385,6 +404,7 @@ static bool is_attached(void)
 
 void codectl_event_forked(void)
 {
+	event.copy = 0;
 	if (!event.on)
 		return;
 	event.forked = true;

@@ -31,8 +31,9 @@ static void start(void)
 	CHECK_EQ(*codectl_names_word(), 0);
 }
 
-/* The next record that has not been checked. */
+/* The next record that has not been checked, and whose they all are. */
 static size_t checked;
+static uint64_t copy;
 
 static const struct record *next(struct tracer *from, uint32_t action)
 {
@@ -40,6 +41,10 @@ static const struct record *next(struct tracer *from, uint32_t action)
 	CHECK(checked < from->nr);
 	CHECK_EQ(from->records[checked].action, action);
 	CHECK_EQ(from->records[checked].pid, getpid());
+	if (!copy)
+		copy = from->records[checked].copy;
+	CHECK(copy);
+	CHECK_EQ(from->records[checked].copy, copy);
 
 	return &from->records[checked++];
 }
@@ -407,6 +412,9 @@ static void file_is_closed(void)
 /* A child tells what is its own. */
 static void check_child(bool on, bool on_at_fork)
 {
+	uint64_t parent = copy;
+
+	copy = 0;
 	if (on && !on_at_fork)
 		switch_on(tracer);
 	checked = tracer->nr;
@@ -416,6 +424,7 @@ static void check_child(bool on, bool on_at_fork)
 		check_add(tracer, 0, "a");
 		check_add(tracer, 16, "child");
 		check_end(tracer, 2);
+		CHECK(copy != parent);
 	}
 	retire(0);
 	if (on)
@@ -434,6 +443,10 @@ static void forks(void)
 
 	start();
 	add(0, "a");
+	switch_on(tracer);
+	codectl_names_poll();
+	check_begin(tracer);
+	tracer_off(tracer);
 	for (i = 0; i < 4; i++) {
 		bool on = i & 1, on_at_fork = i & 2;
 

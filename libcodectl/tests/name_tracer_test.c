@@ -2,6 +2,7 @@
 /*
  * Tracers that come and go as they like, are killed, or cannot be.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -133,6 +134,68 @@ static void perf_is_late(void)
 	tracer_off(tracer);
 }
 
+/* --- several libraries in a process */
+
+struct copy {
+	int (*name_event)(int on);
+	void (*names_poll)(void);
+	uint32_t *(*names_word)(void);
+};
+
+/* The library once more, with all that it needs. */
+static struct copy load_copy(void)
+{
+	struct copy copy;
+	Dl_info info;
+	void *lib;
+
+	CHECK(dladdr(dlsym(RTLD_DEFAULT, "codectl_name_event"), &info));
+	lib = dlmopen(LM_ID_NEWLM, info.dli_fname, RTLD_NOW | RTLD_LOCAL);
+	if (!lib)
+		printf("# %s\n", dlerror());
+	CHECK(lib);
+	copy.name_event = dlsym(lib, "codectl_name_event");
+	copy.names_poll = dlsym(lib, "codectl_names_poll");
+	copy.names_word = dlsym(lib, "codectl_names_word");
+	CHECK(copy.name_event && copy.name_event != codectl_name_event);
+
+	return copy;
+}
+
+/* Each has numbers of its own, which may be the same. */
+static void several_copies(void)
+{
+	const uint32_t actions[] = {
+		CODECTL_NAME_BEGIN, CODECTL_NAME_ADD, CODECTL_NAME_END,
+		CODECTL_NAME_BEGIN, CODECTL_NAME_END,
+	};
+	struct tracer *tracer = &tracers[0];
+	struct copy other;
+	unsigned int i;
+
+	start();
+	add(0, "a");
+	other = load_copy();
+	CHECK_EQ(other.name_event(1), 0);
+	tracer_on(tracer);
+	test_wait_for(codectl_names_word(), ASKED);
+	test_wait_for(other.names_word(), ASKED);
+	codectl_names_poll();
+	other.names_poll();
+	tracer_wait(tracer, 2);
+	CHECK_EQ(tracer->nr, ARRAY_SIZE(actions));
+	for (i = 0; i < ARRAY_SIZE(actions); i++) {
+		CHECK_EQ(tracer->records[i].action, actions[i]);
+		CHECK_EQ(tracer->records[i].pid, getpid());
+		CHECK_EQ(tracer->records[i].copy,
+			 tracer->records[i < 3 ? 0 : 3].copy);
+	}
+	CHECK_EQ(tracer->records[0].id, tracer->records[3].id);
+	CHECK(tracer->records[0].copy != tracer->records[3].copy);
+	tracer_off(tracer);
+	CHECK_EQ(other.name_event(0), 0);
+}
+
 /* --- refusals */
 
 /* All else works. */
@@ -183,6 +246,13 @@ static void no_permission(void)
 		CHECK_EQ(setuid(65534), 0);
 	tracer_open_error = EACCES;
 	check_refused(EACCES);
+}
+
+/* Its names could not be told from those of others. */
+static void no_number(void)
+{
+	tracer_random_error = EPERM;
+	check_refused(EPERM);
 }
 
 /* Somebody has another event of this name. */
@@ -449,15 +519,17 @@ static void come_and_go_often(void)
 	CHECK_EQ(*codectl_names_word(), 0);
 }
 
-/* The first three have no stand-in: they are of the kernel. */
-#define NR_REAL	3
+/* The first ones have no stand-in: they are of the kernel. */
+#define NR_REAL	4
 
 static const struct test tests[] = {
 	TEST(killed),
 	TEST(perf_is_late),
+	TEST(several_copies),
 	TEST(tracefs_elsewhere),
 	TEST(no_tracefs),
 	TEST(no_permission),
+	TEST(no_number),
 	TEST(other_fields),
 	TEST(come_and_go_often),
 };

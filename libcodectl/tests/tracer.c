@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -13,7 +14,8 @@
 #define DATA		"user_events_data"
 
 struct tracer tracers[NR_TRACERS];
-int tracer_open_error, tracer_register_error, tracer_write_error;
+int tracer_open_error, tracer_register_error, tracer_random_error;
+int tracer_write_error;
 unsigned int tracer_write_errors, tracer_deletes;
 
 bool tracer_is_real(void)
@@ -60,6 +62,7 @@ struct registration {
 } __attribute__((__packed__));
 
 struct payload {
+	uint64_t copy;
 	uint64_t id;
 	uint64_t start;
 	uint64_t len;
@@ -121,7 +124,7 @@ static int fake_register(struct registration *reg)
 	CHECK_EQ(reg->size, sizeof(*reg));
 	CHECK_EQ(reg->bit, 31);
 	CHECK_EQ(reg->enable_size, sizeof(uint32_t));
-	CHECK(!strncmp((char *)reg->name_args, "codectl_name u64 id;", 20));
+	CHECK(!strncmp((char *)reg->name_args, "codectl_name u64 copy;", 22));
 	if (fake.word)
 		return -EADDRINUSE;
 	if (tracer_register_error)
@@ -172,7 +175,8 @@ static ssize_t fake_writev(const struct iovec *parts)
 {
 	const struct payload *payload = parts[1].iov_base;
 	struct record record = {
-		.id = payload->id, .start = payload->start,
+		.copy = payload->copy, .id = payload->id,
+		.start = payload->start,
 		.len = payload->len, .pid = payload->pid,
 		.action = payload->action,
 	};
@@ -233,6 +237,16 @@ int ioctl(int fd, unsigned long request, ...)
 	return syscall(SYS_ioctl, fd, request, arg);
 }
 
+ssize_t getrandom(void *to, size_t len, unsigned int flags)
+{
+	if (tracer_random_error) {
+		errno = tracer_random_error;
+		return -1;
+	}
+
+	return syscall(SYS_getrandom, to, len, flags);
+}
+
 ssize_t writev(int fd, const struct iovec *parts, int nr)
 {
 	return is_fake(fd) ? fake_writev(parts) :
@@ -276,7 +290,7 @@ static void parse(struct tracer *tracer, const char *line)
 	for (time = at; time[-1] != ' '; time--)
 		;
 	record = (struct record) {
-		.time = strtoull(time, NULL, 10),
+		.time = strtoull(time, NULL, 10), .copy = field(at, " copy="),
 		.id = field(at, " id="), .start = field(at, " start="),
 		.len = field(at, " len="), .pid = field(at, " pid="),
 		.action = field(at, " action="),

@@ -2,7 +2,7 @@
 /*
  * Tracers of the user event codectl_name: instances of ftrace where the kernel
  * has user events and lets us, and elsewhere a stand-in for both in this process,
- * behind open(), ioctl() and writev().
+ * behind open(), ioctl() and writev().  getrandom() is the system's.
  */
 #ifndef CODECTL_TRACER_H
 #define CODECTL_TRACER_H
@@ -15,6 +15,7 @@
 
 struct record {
 	uint64_t time;
+	uint64_t copy;
 	uint64_t id;
 	uint64_t start;
 	uint64_t len;
@@ -69,5 +70,7 @@ void tracer_wait(struct tracer *tracer, size_t nr);
 
 /* What the stand-in answers to open() and to registering, if not 0. */
 extern int tracer_open_error, tracer_register_error;
+/* What getrandom() answers in any case, if not 0. */
+extern int tracer_random_error;
 
 #endif /* CODECTL_TRACER_H */
