@@ -78,6 +78,8 @@ TEST_F(sframe, header)
 {
 	variant->change(self->header);
 	EXPECT_EQ(variant->err, stub_register(&self->stub));
+	if (variant->err)
+		EXPECT_EQ(0, stub_register_unread(&self->stub));
 }
 
 FIXTURE(section)
@@ -303,6 +305,37 @@ TEST_F(section, only_the_header_is_read)
 	memcpy(h, self->stub.table, sizeof(*h));
 	ASSERT_EQ(0, mprotect(self->stub.table + PAGE, PAGE, PROT_NONE));
 	EXPECT_EQ(0, register_with(&self->stub, h, self->stub.table_size));
+}
+
+static int page_is_present(const void *addr)
+{
+	uint64_t entry = 0;
+	int fd = open("/proc/self/pagemap", O_RDONLY);
+
+	if (pread(fd, &entry, sizeof(entry), addr_of(addr) / PAGE * sizeof(entry)) !=
+	    sizeof(entry))
+		return -1;
+	close(fd);
+	return entry >> 63;
+}
+
+/* Not even that: its page need not be in memory, nor be mapped. */
+TEST_F(section, header_left_for_later)
+{
+	struct stub stub = self->stub;
+	struct sframe_header *h = map_file(&stub, PROT_READ);
+
+	ASSERT_NE(NULL, h);
+	stub.table = (uint8_t *)h;
+	EXPECT_EQ(0, stub_register_unread(&stub));
+	EXPECT_EQ(0, page_is_present(h));
+	EXPECT_EQ(0, stub_unregister(&stub));
+	EXPECT_EQ(0, stub_register(&stub));
+	EXPECT_EQ(1, page_is_present(h));
+	EXPECT_EQ(0, stub_unregister(&stub));
+	munmap(h, 2 * PAGE);
+	EXPECT_EQ(0, stub_register_unread(&stub));
+	EXPECT_EQ(0, stub_unregister(&stub));
 }
 
 TEST_F(section, auxiliary_header_is_skipped)

@@ -103,6 +103,8 @@ static void make_elf(struct fuzz *f, struct code_elf_info *elf)
 	/* All of it in user space, wherever that is. */
 	if (elf->sframe_end && one_in(f, 4))
 		elf->sframe_addr = fuzz_random(f, USER_END - PAGE);
+	if (one_in(f, 4))
+		elf->elf_flags = CODE_ELF_HEADER_LATER;
 	if (one_in(f, 2))
 		elf->pathname = addr_of(name);
 	if (one_in(f, 4)) {
@@ -273,6 +275,7 @@ static void wrong_section(struct fuzz *f, struct call *c)
 	if (c->kind != CODE_REGISTER_ELF)
 		return;
 	memcpy(header, f->section, PAGE);
+	c->arg.elf.elf_flags &= ~CODE_ELF_HEADER_LATER;
 	c->arg.elf.sframe_start = addr_of(header);
 	c->arg.elf.sframe_end = c->arg.elf.sframe_start + PAGE;
 	switch (fuzz_random(f, 7)) {
@@ -321,6 +324,7 @@ static void wrong_pointer(struct fuzz *f, struct call *c)
 		break;
 	default:
 		/* A range that is none is another error. */
+		elf->elf_flags &= ~CODE_ELF_HEADER_LATER;
 		elf->sframe_start = addr_of(f->window) + 2 * PAGE;
 		elf->sframe_end = elf->sframe_start + 64;
 	}
@@ -373,7 +377,7 @@ static void wrong_field(struct fuzz *f, struct call *c)
 	c->wrong |= BIT(EINVAL);
 	if (c->kind == CODE_REGISTER_ELF) {
 		if (one_in(f, 2))
-			c->arg.elf.__reserved = 1 + random_bits(f) % UINT32_MAX;
+			c->arg.elf.elf_flags |= 2U << fuzz_random(f, 31);
 		else
 			c->arg.elf.sframe_addr = USER_END + random_bits(f);
 		return;

@@ -124,6 +124,22 @@ int stub_register(const struct stub *stub)
 			     stub->table, stub->table_size);
 }
 
+int stub_register_unread(const struct stub *stub)
+{
+	uint64_t text = addr_of(stub->text), table = addr_of(stub->table);
+	struct code_elf_info info = {
+		.elf_start = text,
+		.elf_end = text + PAGE,
+		.text_start = text,
+		.text_end = text + PAGE,
+		.sframe_start = table,
+		.sframe_end = table + stub->table_size,
+		.elf_flags = CODE_ELF_HEADER_LATER,
+	};
+
+	return register_elf(&info);
+}
+
 int stub_unregister(const struct stub *stub)
 {
 	return unregister_text(addr_of(stub->text),

@@ -63,6 +63,20 @@ TEST_F(table, auxiliary_header)
 	register_and_walk(_metadata, self, COMPLETE, COMPLETE);
 }
 
+TEST_F(table, header_left_for_later)
+{
+	struct sframe_header *h = (void *)self->stub.table;
+
+	stub_table(&self->stub);
+	ASSERT_EQ(0, stub_register_unread(&self->stub));
+	walk(_metadata, self, COMPLETE, COMPLETE);
+	ASSERT_EQ(0, stub_unregister(&self->stub));
+	h->version++;
+	ASSERT_EQ(0, stub_register_unread(&self->stub));
+	walk(_metadata, self, 1, 2);
+	ASSERT_EQ(0, stub_unregister(&self->stub));
+}
+
 TEST_F(table, starts_relative_to_the_section)
 {
 	struct sframe_header *h = (void *)self->stub.table;

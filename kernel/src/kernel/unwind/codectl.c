@@ -239,7 +239,7 @@ static int codectl_check_section(const struct code_elf_info *info)
 
 static int codectl_check_elf(const struct code_elf_info *info)
 {
-	if (info->__reserved)
+	if (info->elf_flags & ~CODE_ELF_HEADER_LATER)
 		return -EINVAL;
 	if (info->unwind_format != CODE_UNWIND_FORMAT_SFRAME)
 		return -EOPNOTSUPP;
@@ -297,7 +297,7 @@ static int codectl_read_elf(const void __user *uinfo, size_t usize,
 	if (info.sframe_addr)
 		region->tables.sframe.bias = info.sframe_addr -
 					     info.sframe_start;
-	if (info.sframe_end) {
+	if (info.sframe_end && !(info.elf_flags & CODE_ELF_HEADER_LATER)) {
 		ret = sframe_read_header(&region->tables.sframe);
 		if (ret) {
 			codectl_region_put(region);

@@ -70,9 +70,9 @@ enum code_opt {
  * @sframe_start: the SFrame section that describes the text; it need not lie
  *	in the same file, nor in any file, and several registrations may share
  *	one.  What it says does not change while it is registered: unregister
- *	first.  Its header is read at once: EFAULT if it cannot be, EINVAL if it
- *	is malformed, EOPNOTSUPP for a version, ABI or flag that this kernel
- *	does not decode.
+ *	first.  Its header is read at once, unless %CODE_ELF_HEADER_LATER: EFAULT
+ *	if it cannot be, EINVAL if it is malformed, EOPNOTSUPP for a version, ABI
+ *	or flag that this kernel does not decode.
  * @sframe_end: end of the SFrame section.  @sframe_start and @sframe_end both
  *	0: the registration gives the text a name, and no unwind table.
  * @pathname: address of a NUL-terminated path, or 0.  Kept unless all of the
@@ -85,7 +85,7 @@ enum code_opt {
  * @debug_link_crc: CRC-32 of the .gnu_debuglink section; 0 without
  *	@debug_link_pathname (EINVAL)
  * @unwind_format: one of &enum code_unwind_format (EOPNOTSUPP)
- * @__reserved: must be 0
+ * @elf_flags: bits of &enum code_elf_flags (EINVAL)
  * @sframe_addr: for a section that does not lie where it was linked to lie, as one
  *	from a file of debug information: the address that its first byte has in the
  *	object's own address space, plus the load bias of the object.  All offsets
@@ -110,7 +110,7 @@ struct code_elf_info {
 	__u32		debug_link_crc;
 	/* VER1 */
 	__u32		unwind_format;
-	__u32		__reserved;
+	__u32		elf_flags;
 	/* VER2 */
 	__aligned_u64	sframe_addr;
 };
@@ -127,6 +127,18 @@ struct code_elf_info {
  */
 enum code_unwind_format {
 	CODE_UNWIND_FORMAT_SFRAME	= 0,
+};
+
+/**
+ * enum code_elf_flags - @elf_flags of &struct code_elf_info
+ * @CODE_ELF_HEADER_LATER: read the header of the section when a stack needs it,
+ *	and not now, so that a page that nobody else touches stays out of memory.  A
+ *	header that would have been refused then is none: the text has no table.
+ *
+ * Values not listed here are not part of the ABI.
+ */
+enum code_elf_flags {
+	CODE_ELF_HEADER_LATER	= 1U << 0,
 };
 
 /**
