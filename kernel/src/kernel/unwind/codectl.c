@@ -151,29 +151,9 @@ static struct codectl_claim *codectl_copy_claim(const struct code_elf_info *info
 	return no_free_ptr(claim);
 }
 
-/*
- * Is the text mapped throughout, and executable?  Memory that code is yet to be
- * compiled into need not be.
- */
-static bool codectl_text_ok(struct mm_struct *mm,
-			    const struct codectl_region *region)
-{
-	unsigned long start = region->text_start;
-	struct vm_area_struct *vma;
-
-	for (; start < region->text_end; start = vma->vm_end) {
-		vma = vma_lookup(mm, start);
-		if (!vma || (!(vma->vm_flags & VM_EXEC) && !region->tables.is_jit))
-			return false;
-	}
-
-	return true;
-}
-
 static int codectl_register(struct mm_struct *mm, struct codectl_region *region)
 {
-	codectl_note_file(mm, region);
-	if (!codectl_text_ok(mm, region))
+	if (!codectl_note_text(mm, region))
 		return -EINVAL;
 
 	return codectl_insert(mm, region, READ_ONCE(codectl_max_regions));

@@ -20,34 +20,37 @@
 #include "query.h"
 #include "registry.h"
 
-/* Under the lock of the mappings: the file, or NULL; and where it would begin. */
-static struct file *codectl_text_mapped(struct mm_struct *mm,
-					const struct codectl_region *region,
-					u64 *base)
+/*
+ * Under the lock of the mappings: is all of the text mapped, with @flags?  If so, what
+ * file it is from in one piece, or NULL, and where that would begin.
+ */
+static bool codectl_text_mapped(struct mm_struct *mm,
+				const struct codectl_region *region,
+				vm_flags_t flags, struct file **file, u64 *base)
 {
 	unsigned long start = region->text_start;
-	struct file *file = NULL;
 	struct vm_area_struct *vma;
 
 	for (; start < region->text_end; start = vma->vm_end) {
 		vma = vma_lookup(mm, start);
-		if (!vma || !vma->vm_file)
-			return NULL;
+		if (!vma || (vma->vm_flags & flags) != flags)
+			return false;
 
-		if (!file) {
-			file = vma->vm_file;
+		if (start == region->text_start) {
+			*file = vma->vm_file;
 			*base = codectl_vma_base(vma);
-		} else if (file_inode(vma->vm_file) != file_inode(file) ||
-			   codectl_vma_base(vma) != *base) {
-			return NULL;
+		} else if (*file && (!vma->vm_file ||
+				     file_inode(vma->vm_file) != file_inode(*file) ||
+				     codectl_vma_base(vma) != *base)) {
+			*file = NULL;
 		}
 	}
 
-	return file;
+	return true;
 }
 
 /**
- * codectl_note_file() - remember which file a text is mapped from
+ * codectl_note_text() - check a text, and remember which file it is mapped from
  * @mm: the address space
  * @region: a registration, which is in no registry yet
  *
@@ -55,23 +58,27 @@ static struct file *codectl_text_mapped(struct mm_struct *mm,
  * what was there.  Where there is a file no claim is kept.
  *
  * Context: holds the mmap lock of @mm for writing.
+ * Return: whether the text is mapped throughout, and executable.  Memory that code
+ * is yet to be compiled into need not be.
  */
-void codectl_note_file(struct mm_struct *mm, struct codectl_region *region)
+bool codectl_note_text(struct mm_struct *mm, struct codectl_region *region)
 {
-	struct file *file;
-	u64 base;
+	bool is_jit = region->tables.is_jit;
+	struct file *file = NULL;
+	u64 base = 0;
 
+	if (!codectl_text_mapped(mm, region, is_jit ? 0 : VM_EXEC, &file, &base))
+		return false;
 	/* What is compiled is no part of the file that its memory is from. */
-	if (region->tables.is_jit)
-		return;
-	file = codectl_text_mapped(mm, region, &base);
-	if (!file)
-		return;
+	if (is_jit || !file)
+		return true;
 
 	region->inode = file_inode(file);
 	region->text_offset = region->text_start - base;
 	codectl_claim_free(region->claim);
 	region->claim = NULL;
+
+	return true;
 }
 
 /**
@@ -102,7 +109,8 @@ struct file *codectl_text_file(struct mm_struct *mm,
 
 	if (mmap_read_lock_killable(mm))
 		return NULL;
-	file = codectl_text_mapped(mm, region, &base);
+	if (!codectl_text_mapped(mm, region, 0, &file, &base))
+		file = NULL;
 	if (file)
 		get_file(file);
 	mmap_read_unlock(mm);

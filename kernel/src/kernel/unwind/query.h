@@ -4,7 +4,7 @@
 
 #include <linux/codectl_query.h>
 
-void codectl_note_file(struct mm_struct *mm, struct codectl_region *region);
+bool codectl_note_text(struct mm_struct *mm, struct codectl_region *region);
 struct file *codectl_text_file(struct mm_struct *mm,
 			       const struct codectl_region *region,
 			       u64 *offset);
