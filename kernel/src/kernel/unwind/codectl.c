@@ -441,22 +441,22 @@ struct codectl_ops {
 static int codectl_read_ops(u64 entries, unsigned int nr,
 			    struct codectl_ops *ops)
 {
-	struct code_batch_entry entry;
+	struct code_batch_entry entry[CODECTL_OPS];
+	size_t size = min(nr, CODECTL_OPS) * sizeof(*entry);
+	size_t left = copy_from_user(entry, u64_to_user_ptr(entries), size);
+	const struct code_batch_entry *e;
 	int ret;
 
-	nr = min(nr, CODECTL_OPS);
+	nr = (size - left) / sizeof(*entry);
 	for (ops->nr = 0; ops->nr < nr; ops->nr++) {
-		if (copy_from_user(&entry, u64_to_user_ptr(entries),
-				   sizeof(entry)))
-			return -EFAULT;
-		ret = codectl_read_op(entry.option, u64_to_user_ptr(entry.info),
-				      entry.info_size, &ops->op[ops->nr]);
+		e = &entry[ops->nr];
+		ret = codectl_read_op(e->option, u64_to_user_ptr(e->info),
+				      e->info_size, &ops->op[ops->nr]);
 		if (ret)
 			return ret;
-		entries += sizeof(entry);
 	}
 
-	return 0;
+	return left ? -EFAULT : 0;
 }
 
 /* In order, those of one kind under one lock; as codectl_run(). */
