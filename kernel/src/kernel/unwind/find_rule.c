@@ -74,13 +74,9 @@ codectl_row_step(const struct code_jit_unwind_fre *fre, struct unwind_step *step
 static noinline u64 codectl_row_kept_any(const struct code_jit_unwind_fre *fre)
 {
 	struct unwind_step step;
-	u64 rule;
 
-	if (codectl_row_step(fre, &step))
-		return 0;
-
-	rule = kept_rule(&step);
-	return kept_type(rule) == KEPT_ASIDE ? 0 : rule;
+	return codectl_row_step(fre, &step) ? KEPT_TYPE(KEPT_ASIDE) :
+					      kept_rule(&step);
 }
 
 /**
@@ -91,19 +87,20 @@ static noinline u64 codectl_row_kept_any(const struct code_jit_unwind_fre *fre)
  */
 u64 codectl_row_kept(const struct code_jit_unwind_fre *fre)
 {
-	s32 ra = fre->ra_off, fp = fre->info & CODE_FRE_FP_SAVED ? fre->fp_off : 0;
-	u64 rule = KEPT_TYPE(KEPT_COMMON);
-
-	if ((fre->info & ~(CODE_FRE_BASE_SP | CODE_FRE_FP_SAVED)) ||
-	    (s8)ra != ra || (s16)fp != fp || max(ra, fre->fp_off) > 0)
-		return codectl_row_kept_any(fre);
+	const bool saved = fre->info & CODE_FRE_FP_SAVED;
+	u64 rule, flags = saved ? KEPT_FP_SAVED : 0;
 
 	if (!(fre->info & CODE_FRE_BASE_SP))
-		rule |= KEPT_BASE_FP;
-	if (fre->info & CODE_FRE_FP_SAVED)
-		rule |= KEPT_FP_SAVED;
+		flags |= KEPT_BASE_FP;
 
-	return rule | (u64)(u8)ra << 48 | (u64)(u16)fp << 32 | (u32)fre->cfa_off;
+	if (!(fre->info & ~(CODE_FRE_BASE_SP | CODE_FRE_FP_SAVED)) &&
+	    unwind_rule_flags(fre->ra_off, fre->fp_off) == UNWIND_RULE_COMMON)
+		rule = kept_pack(flags, fre->cfa_off, fre->ra_off,
+				 saved ? fre->fp_off : 0);
+	else
+		rule = codectl_row_kept_any(fre);
+
+	return kept_type(rule) == KEPT_ASIDE ? 0 : rule;
 }
 
 static __always_inline int

@@ -42,10 +42,6 @@ enum kept_type {
 #define KEPT_BASE_FP		BIT_ULL(58)
 #define KEPT_FP_SAVED		BIT_ULL(57)
 
-/* What a frame pointer leads to, as a rule. */
-#define KEPT_BY_FP	(KEPT_TYPE(KEPT_COMMON) | KEPT_BASE_FP | KEPT_FP_SAVED | \
-			 (u64)(u8)-8 << 48 | (u64)(u16)-16 << 32 | 16)
-
 static __always_inline enum kept_type kept_type(u64 rule)
 {
 	return rule >> KEPT_TYPE_SHIFT;
@@ -66,22 +62,39 @@ static __always_inline s32 kept_ra_off(u64 rule)
 	return (s8)(rule >> 48);
 }
 
-static __always_inline u64 kept_common(const struct unwind_step *step)
+/**
+ * kept_pack() - put a rule of the usual kind into a word
+ * @flags: %KEPT_BASE_FP, %KEPT_FP_SAVED
+ * @cfa: the offset of the CFA
+ * @ra: that of the return address
+ * @fp: that of FP, or 0
+ *
+ * Return: the word, of type %KEPT_ASIDE if the rule does not fit.
+ */
+static __always_inline u64 kept_pack(u64 flags, s32 cfa, s32 ra, s32 fp)
 {
-	s32 ra = step->ra.off, fp = 0;
-	u64 rule = KEPT_TYPE(KEPT_COMMON);
-
-	if (step->cfa.base != UNWIND_USER_REG_SP)
-		rule |= KEPT_BASE_FP;
-	if (step->fp.kind == UNWIND_LOC_MEM) {
-		rule |= KEPT_FP_SAVED;
-		fp = step->fp.off;
-	}
 	if ((s8)ra != ra || (s16)fp != fp)
 		return KEPT_TYPE(KEPT_ASIDE);
 
-	return rule | (u64)(u8)ra << 48 | (u64)(u16)fp << 32 |
-	       (u32)step->cfa.off;
+	return KEPT_TYPE(KEPT_COMMON) | flags | (u64)(u8)ra << 48 |
+	       (u64)(u16)fp << 32 | (u32)cfa;
+}
+
+/* What a frame pointer leads to, as a rule. */
+#define KEPT_BY_FP	kept_pack(KEPT_BASE_FP | KEPT_FP_SAVED, 16, -8, -16)
+
+static __always_inline u64 kept_common(const struct unwind_step *step)
+{
+	const bool saved = step->fp.kind == UNWIND_LOC_MEM;
+	u64 flags = 0;
+
+	if (step->cfa.base != UNWIND_USER_REG_SP)
+		flags |= KEPT_BASE_FP;
+	if (saved)
+		flags |= KEPT_FP_SAVED;
+
+	return kept_pack(flags, step->cfa.off, step->ra.off,
+			 saved ? step->fp.off : 0);
 }
 
 /* Where a location is in seven bits: its kind, and its base or 31 for the CFA. */
