@@ -124,19 +124,25 @@ int stub_register(const struct stub *stub)
 			     stub->table, stub->table_size);
 }
 
-int stub_register_unread(const struct stub *stub)
+struct code_elf_info stub_elf_info(const struct stub *stub)
 {
 	uint64_t text = addr_of(stub->text), table = addr_of(stub->table);
-	struct code_elf_info info = {
+
+	return (struct code_elf_info) {
 		.elf_start = text,
 		.elf_end = text + PAGE,
 		.text_start = text,
 		.text_end = text + PAGE,
 		.sframe_start = table,
 		.sframe_end = table + stub->table_size,
-		.elf_flags = CODE_ELF_HEADER_LATER,
 	};
+}
 
+int stub_register_unread(const struct stub *stub)
+{
+	struct code_elf_info info = stub_elf_info(stub);
+
+	info.elf_flags = CODE_ELF_HEADER_LATER;
 	return register_elf(&info);
 }
 

@@ -44,6 +44,8 @@ int stub_table_at(struct stub *stub, uint64_t addr, size_t pages);
 /* Moves its page of text; 0 or -1. */
 int stub_text_at(struct stub *stub, void *addr);
 int stub_register(const struct stub *stub);
+/* What stub_register() says, for what says more. */
+struct code_elf_info stub_elf_info(const struct stub *stub);
 /* With CODE_ELF_HEADER_LATER. */
 int stub_register_unread(const struct stub *stub);
 int stub_unregister(const struct stub *stub);

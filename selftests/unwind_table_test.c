@@ -89,17 +89,9 @@ TEST_F(table, starts_relative_to_the_section)
 
 static int register_made_for(const struct stub *stub, uint64_t addr)
 {
-	uint64_t text = addr_of(stub->text), table = addr_of(stub->table);
-	struct code_elf_info info = {
-		.elf_start = text,
-		.elf_end = text + PAGE,
-		.text_start = text,
-		.text_end = text + PAGE,
-		.sframe_start = table,
-		.sframe_end = table + stub->table_size,
-		.sframe_addr = addr,
-	};
+	struct code_elf_info info = stub_elf_info(stub);
 
+	info.sframe_addr = addr;
 	return register_elf(&info);
 }
 

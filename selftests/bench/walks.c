@@ -139,15 +139,6 @@ static void record(bool on)
 		tracefs_write(&trace, "tracing_on", on ? "1" : "0");
 }
 
-/* What walks have found is forgotten when memory is wanted. */
-static void drop_rules(void)
-{
-	FILE *file = fopen("/proc/sys/vm/drop_caches", "we");
-
-	if (!file || fputs("2", file) < 0 || fclose(file))
-		die("drop_caches");
-}
-
 /* How many other stacks a new thread walks before. */
 static const unsigned int walks_before[] = {
 	[WALK_COLD] = 3, [WALK_FIRST] = 0, [WALK_SECOND] = 1,
@@ -162,7 +153,7 @@ static void *new_task(void *arg)
 		stack[i] = 0;
 	record(false);
 	if (task->kind != WALK_COLD)
-		drop_rules();
+		forget_rules();
 	for (unsigned int i = 0; i < walks_before[task->kind]; i++, nr_walks++)
 		marker();
 	record(true);
