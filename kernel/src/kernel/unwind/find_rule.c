@@ -94,11 +94,13 @@ u64 codectl_row_kept(const struct code_jit_unwind_fre *fre)
 		flags |= KEPT_BASE_FP;
 
 	if (!(fre->info & ~(CODE_FRE_BASE_SP | CODE_FRE_FP_SAVED)) &&
-	    unwind_rule_flags(fre->ra_off, fre->fp_off) == UNWIND_RULE_COMMON)
+	    unwind_rule_flags(fre->ra_off, fre->fp_off) == UNWIND_RULE_COMMON) {
 		rule = kept_pack(flags, fre->cfa_off, fre->ra_off,
 				 saved ? fre->fp_off : 0);
-	else
-		rule = codectl_row_kept_any(fre);
+		if (likely(kept_is_common(rule)))
+			return rule;
+	}
+	rule = codectl_row_kept_any(fre);
 
 	return kept_type(rule) == KEPT_ASIDE ? 0 : rule;
 }

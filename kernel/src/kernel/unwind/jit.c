@@ -68,7 +68,7 @@ struct jit_walk {
 	u64		limit;
 	unsigned int	hops;
 	unsigned int	rows;
-	int		err;
+	long		err;
 };
 
 #define jit_row_addr(table, nr)						\

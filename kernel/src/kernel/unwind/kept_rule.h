@@ -12,54 +12,56 @@
 /*
  * A rule in one word, for a cache and for registers:
  *
- *	63..61	enum kept_type
- *	58..57	%KEPT_COMMON: KEPT_BASE_FP and KEPT_FP_SAVED
- *	55..48	the offset of the return address from the CFA
- *	47..32	that of FP
- *	31..0	that of the CFA
+ *	7..4	enum kept_type
  *
- *	54..32	%KEPT_ANY: where FP, the return address and the CFA are, a byte each
- *	31..0	their offsets, in 8, 8 and 16 bits
+ *	63..32	%KEPT_COMMON: the offset of the CFA
+ *	31..16	that of FP
+ *	1..0	%KEPT_FP_SAVED and %KEPT_BASE_FP
  *
- *	60..0	%KEPT_ROW: the address of the row that says it
+ *	63..40	%KEPT_ANY: where FP, the return address and the CFA are, a byte each
+ *	39..8	their offsets, in 8, 8 and 16 bits
+ *
+ *	63..8	%KEPT_ROW: the address of the row that says it
  *
  * Nearly all rules fit; what does not is %KEPT_ASIDE.
  */
 enum kept_type {
 	KEPT_NOTHING,		/* no rule */
-	KEPT_COMMON,		/* one with %UNWIND_RULE_COMMON that does not lose FP */
 	KEPT_UNCOVERED,		/* no table covers the frame */
 	KEPT_OUTERMOST,		/* there is no caller */
 	KEPT_SIGNAL,		/* the kernel's frame for a signal */
 	KEPT_ANY,		/* another one */
 	KEPT_ASIDE,		/* in the &struct unwind_step that was found last */
 	KEPT_ROW,		/* one that a row says, as long as it does */
+	KEPT_COMMON = 8,	/* what kept_pack() packs; the only one with this bit */
 };
 
-#define KEPT_TYPE_SHIFT		61
-#define KEPT_TYPE(type)		((u64)(type) << KEPT_TYPE_SHIFT)
-#define KEPT_ROW_MASK		GENMASK_ULL(60, 0)
-#define KEPT_BASE_FP		BIT_ULL(58)
-#define KEPT_FP_SAVED		BIT_ULL(57)
+#define KEPT_TYPE(type)		((u64)(type) << 4)
+#define KEPT_ROW_SHIFT		8
+#define KEPT_BASE_FP		BIT_ULL(0)
+#define KEPT_FP_SAVED		BIT_ULL(1)
+
+/* Where a return address is that was left by a call, from the CFA. */
+#define KEPT_RA_OFF		(-(s32)sizeof(long))
 
 static __always_inline enum kept_type kept_type(u64 rule)
 {
-	return rule >> KEPT_TYPE_SHIFT;
+	return (u8)rule >> 4;
+}
+
+static __always_inline bool kept_is_common(u64 rule)
+{
+	return (s8)rule < 0;
 }
 
 static __always_inline s32 kept_cfa_off(u64 rule)
 {
-	return rule;
+	return (s64)rule >> 32;
 }
 
 static __always_inline s32 kept_fp_off(u64 rule)
 {
-	return (s16)(rule >> 32);
-}
-
-static __always_inline s32 kept_ra_off(u64 rule)
-{
-	return (s8)(rule >> 48);
+	return (s32)rule >> 16;
 }
 
 /**
@@ -73,29 +75,16 @@ static __always_inline s32 kept_ra_off(u64 rule)
  */
 static __always_inline u64 kept_pack(u64 flags, s32 cfa, s32 ra, s32 fp)
 {
-	if ((s8)ra != ra || (s16)fp != fp)
+	/* From %UNWIND_USER_FP_LOST none shall lead anywhere: that is odd, and no CFA is. */
+	if (ra != KEPT_RA_OFF || (s16)fp != fp || cfa % 2)
 		return KEPT_TYPE(KEPT_ASIDE);
 
-	return KEPT_TYPE(KEPT_COMMON) | flags | (u64)(u8)ra << 48 |
-	       (u64)(u16)fp << 32 | (u32)cfa;
+	return KEPT_TYPE(KEPT_COMMON) | flags | (u64)(u16)fp << 16 |
+	       (u64)(u32)cfa << 32;
 }
 
 /* What a frame pointer leads to, as a rule. */
-#define KEPT_BY_FP	kept_pack(KEPT_BASE_FP | KEPT_FP_SAVED, 16, -8, -16)
-
-static __always_inline u64 kept_common(const struct unwind_step *step)
-{
-	const bool saved = step->fp.kind == UNWIND_LOC_MEM;
-	u64 flags = 0;
-
-	if (step->cfa.base != UNWIND_USER_REG_SP)
-		flags |= KEPT_BASE_FP;
-	if (saved)
-		flags |= KEPT_FP_SAVED;
-
-	return kept_pack(flags, step->cfa.off, step->ra.off,
-			 saved ? step->fp.off : 0);
-}
+#define KEPT_BY_FP	kept_pack(KEPT_BASE_FP | KEPT_FP_SAVED, 16, KEPT_RA_OFF, -16)
 
 /* Where a location is in seven bits: its kind, and its base or 31 for the CFA. */
 static inline u64 kept_place(const struct unwind_loc *loc)
@@ -112,9 +101,26 @@ static inline u64 kept_any(const struct unwind_step *step)
 	    (s8)fp->off != fp->off)
 		return KEPT_TYPE(KEPT_ASIDE);
 
-	return KEPT_TYPE(KEPT_ANY) | kept_place(fp) << 48 |
-	       kept_place(ra) << 40 | kept_place(cfa) << 32 |
-	       (u64)(u8)fp->off << 24 | (u64)(u8)ra->off << 16 | (u16)cfa->off;
+	return KEPT_TYPE(KEPT_ANY) | kept_place(fp) << 56 |
+	       kept_place(ra) << 48 | kept_place(cfa) << 40 |
+	       (u64)(u8)fp->off << 32 | (u64)(u8)ra->off << 24 |
+	       (u64)(u16)cfa->off << 8;
+}
+
+static __always_inline u64 kept_common(const struct unwind_step *step)
+{
+	const bool saved = step->fp.kind == UNWIND_LOC_MEM;
+	u64 rule, flags = 0;
+
+	if (step->cfa.base != UNWIND_USER_REG_SP)
+		flags |= KEPT_BASE_FP;
+	if (saved)
+		flags |= KEPT_FP_SAVED;
+
+	rule = kept_pack(flags, step->cfa.off, step->ra.off,
+			 saved ? step->fp.off : 0);
+
+	return likely(kept_is_common(rule)) ? rule : kept_any(step);
 }
 
 /**
@@ -157,7 +163,7 @@ static inline void kept_expand_common(u64 rule, struct unwind_step *step)
 		kept_cfa_off(rule),
 	};
 	step->ra = (struct unwind_loc) {
-		UNWIND_LOC_MEM, UNWIND_BASE_CFA, kept_ra_off(rule),
+		UNWIND_LOC_MEM, UNWIND_BASE_CFA, KEPT_RA_OFF,
 	};
 	step->fp = (struct unwind_loc) {
 		rule & KEPT_FP_SAVED ? UNWIND_LOC_MEM : UNWIND_LOC_SAME,
@@ -184,9 +190,9 @@ static inline void kept_expand(u64 rule, struct unwind_step *step)
 		step->flags = UNWIND_RULE_SIGNAL;
 		break;
 	default:
-		step->cfa = kept_loc(rule >> 32 & 0x7f, (s16)rule);
-		step->ra = kept_loc(rule >> 40 & 0x7f, (s8)(rule >> 16));
-		step->fp = kept_loc(rule >> 48 & 0x7f, (s8)(rule >> 24));
+		step->cfa = kept_loc(rule >> 40, (s16)(rule >> 8));
+		step->ra = kept_loc(rule >> 48, (s8)(rule >> 24));
+		step->fp = kept_loc(rule >> 56, (s8)(rule >> 32));
 		step->flags = 0;
 	}
 }

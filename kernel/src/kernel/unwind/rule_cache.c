@@ -289,7 +289,8 @@ void rule_cache_keep(struct rule_walk *walk, unsigned long ip, bool exact,
 	struct rule_range *uniform = &cache->uniform;
 	struct rule_slot *slot;
 	struct held_rule held = {
-		.rule = row ? KEPT_TYPE(KEPT_ROW) | row : rule,
+		.rule = row ? KEPT_TYPE(KEPT_ROW) | row << KEPT_ROW_SHIFT :
+			      rule,
 		.seen = row ? found->place.seq : walk->gen,
 		.region = found->own ? rule_walk_region(walk) : 0,
 	};
@@ -339,7 +340,7 @@ static u64 rule_cache_row(struct rule_walk *walk, const struct held_rule *held)
 {
 	struct code_jit_unwind_fre fre;
 
-	if (!jit_row_remains(held->rule & KEPT_ROW_MASK,
+	if (!jit_row_remains(held->rule >> KEPT_ROW_SHIFT,
 			     walk->last.tables.jit.seq, held->seen, &fre))
 		return 0;
 

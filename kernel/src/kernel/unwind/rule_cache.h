@@ -189,6 +189,13 @@ rule_cache_range(struct rule_cache *cache, unsigned long ip)
 	       &uniform->held : NULL;
 }
 
+/* Whether it is code that has a table without being registered. */
+static __always_inline bool rule_walk_in_vdso(const struct rule_walk *walk,
+					      unsigned long ip)
+{
+	return ip - walk->vdso < walk->vdso_size;
+}
+
 /**
  * rule_cache_common() - find what was found before, if that is all as usual
  * @walk: the walk
@@ -196,8 +203,8 @@ rule_cache_range(struct rule_cache *cache, unsigned long ip)
  * @ip: address that the frame returns to
  * @slot: where the slot for the frame is stored, or NULL
  *
- * Return: the rule if it is %KEPT_COMMON, and holds; or 0, where rule_cache_look()
- * may know more.
+ * Return: the rule if it holds and is %KEPT_COMMON or %KEPT_UNCOVERED; or 0, where
+ * rule_cache_look() may know more.
  */
 static __always_inline u64 rule_cache_common(const struct rule_walk *walk,
 					     struct rule_cache *cache,
@@ -205,8 +212,8 @@ static __always_inline u64 rule_cache_common(const struct rule_walk *walk,
 					     struct rule_slot **slot)
 {
 	const struct held_rule *held = rule_cache_range(cache, ip);
+	bool holds;
 	u64 rule;
-	u32 seen, region;
 
 	if (likely(!held)) {
 		*slot = rule_cache_slot(cache, rule_cache_key(ip, false));
@@ -216,15 +223,19 @@ static __always_inline u64 rule_cache_common(const struct rule_walk *walk,
 	}
 
 	rule = READ_ONCE(held->rule);
-	seen = READ_ONCE(held->seen);
-	region = READ_ONCE(held->region);
+	holds = likely(READ_ONCE(held->seen) == (u32)walk->gen) ||
+		READ_ONCE(held->region) == walk->region;
 	/* After the acquire of the same @seq; pairs with rule_cache_trylock(). */
 	smp_rmb();
-	if (unlikely(kept_type(rule) != KEPT_COMMON ||
-		     READ_ONCE(cache->seq) != walk->seq))
+	if (unlikely(!holds || READ_ONCE(cache->seq) != walk->seq))
 		return 0;
 
-	return likely(seen == (u32)walk->gen || region == walk->region) ? rule : 0;
+	if (likely(kept_is_common(rule)))
+		return rule;
+
+	/* The vDSO may have come there, for which nobody registers anything. */
+	return kept_type(rule) == KEPT_UNCOVERED &&
+	       !rule_walk_in_vdso(walk, ip) ? rule : 0;
 }
 
 #endif /* _UNWIND_RULE_CACHE_H */

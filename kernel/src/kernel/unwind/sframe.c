@@ -56,7 +56,7 @@ struct sframe_fre {
 struct sframe_cursor {
 	unsigned long	pos;
 	unsigned long	end;
-	int		err;
+	long		err;
 	unsigned int	budget;
 };
 

@@ -31,15 +31,11 @@
  * @ip: as in &struct unwind_user_state
  * @sp: ditto
  * @fp: ditto
- * @exact: ditto
- * @fp_lost: ditto
  */
 struct table_frame {
 	unsigned long	ip;
 	unsigned long	sp;
 	unsigned long	fp;
-	bool		exact;
-	bool		fp_lost;
 };
 
 /*
@@ -61,21 +57,21 @@ static bool unwind_user_cfa_valid(const struct unwind_user_state *state,
 }
 
 /* Not 0 either. */
-static __always_inline bool unwind_user_ra_valid(unsigned long ra)
+static __always_inline bool unwind_user_ra_valid(unsigned long ra,
+						 unsigned long last)
 {
-	return ra - 1 < TASK_SIZE_MAX - 1;
+	return ra - 1 < last;
 }
 
 static void unwind_user_set_frame(struct unwind_user_state *state,
-				  const struct table_frame *frame)
+				  const struct table_frame *frame, bool exact)
 {
 	state->ip = frame->ip;
 	state->sp = frame->sp;
 	state->fp = frame->fp;
-	state->fp_lost = frame->fp_lost;
 	state->sigframe = 0;
 	state->topmost = false;
-	state->exact = frame->exact;
+	state->exact = exact;
 }
 
 static int unwind_user_loc(const struct unwind_user_state *state,
@@ -103,11 +99,7 @@ static int unwind_user_loc(const struct unwind_user_state *state,
 static int unwind_user_step_any(struct unwind_user_state *state,
 				const struct unwind_step *step)
 {
-	struct table_frame caller = {
-		.fp = state->fp,
-		.exact = step->flags & UNWIND_RULE_EXACT,
-		.fp_lost = state->fp_lost,
-	};
+	struct table_frame caller = { .fp = state->fp };
 	int ret;
 
 	ret = unwind_user_loc(state, &step->cfa, 0, &caller.sp);
@@ -124,18 +116,17 @@ static int unwind_user_step_any(struct unwind_user_state *state,
 	case UNWIND_LOC_SAME:
 		break;
 	case UNWIND_LOC_LOST:
-		caller.fp_lost = true;
+		caller.fp = UNWIND_USER_FP_LOST;
 		break;
 	default:
 		ret = unwind_user_loc(state, &step->fp, caller.sp, &caller.fp);
 		if (ret)
 			return ret;
-		caller.fp_lost = false;
 	}
-	if (!unwind_user_ra_valid(caller.ip))
+	if (!unwind_user_ra_valid(caller.ip, TASK_SIZE_MAX - 1))
 		return -EINVAL;
 
-	unwind_user_set_frame(state, &caller);
+	unwind_user_set_frame(state, &caller, step->flags & UNWIND_RULE_EXACT);
 	return 0;
 }
 
@@ -231,12 +222,6 @@ void unwind_user_end_table(struct unwind_user_state *state)
 		rule_cache_put(state->walk);
 }
 
-static __always_inline bool rule_walk_in_vdso(const struct rule_walk *walk,
-					      unsigned long ip)
-{
-	return ip - walk->vdso < walk->vdso_size;
-}
-
 /* The rule for a frame, for the next walk too; @slot may have it. */
 static noinline u64 unwind_user_get_rule(struct unwind_user_state *state,
 					 unsigned long ip, bool exact,
@@ -264,39 +249,34 @@ static noinline u64 unwind_user_get_rule(struct unwind_user_state *state,
  * user space becomes one that faults, without a branch that could be predicted wrong.
  */
 static __always_inline bool
-unwind_user_step_common(struct table_frame *frame, u64 rule)
+unwind_user_step_common(struct table_frame *frame, u64 rule,
+			unsigned long last)
 {
-	unsigned long cfa = frame->sp, ra, fp = frame->fp;
+	unsigned long cfa = rule & KEPT_BASE_FP ? frame->fp : frame->sp;
+	unsigned long fp = frame->fp;
+	long ra, err = 0;
 	unsigned long at;
-	int err = 0;
 
-	if (rule & KEPT_BASE_FP) {
-		if (frame->fp_lost)
-			return false;
-		cfa = fp;
-	}
 	cfa += kept_cfa_off(rule);
 	if (cfa % sizeof(long) || cfa <= frame->sp)
 		return false;
 
 	at = (unsigned long)masked_user_read_access_begin((void __user *)
-							   (cfa + kept_ra_off(rule)));
+							  (cfa + KEPT_RA_OFF));
+	/* What a fault leaves there is no return address. */
 	ra = unwind_user_load_u64(at, &err);
 	if (rule & KEPT_FP_SAVED) {
 		at = cfa + kept_fp_off(rule);
 		at = (unsigned long)mask_user_address((void __user *)at);
-		fp = unwind_user_load_u64(at, &err);
+		fp = unwind_user_load_u64(at, &ra);
 	}
 	user_read_access_end();
-	if (err || !unwind_user_ra_valid(ra))
+	if (!unwind_user_ra_valid(ra, last))
 		return false;
 
-	if (rule & KEPT_FP_SAVED)
-		frame->fp_lost = false;
 	frame->ip = ra;
 	frame->sp = cfa;
 	frame->fp = fp;
-	frame->exact = false;
 
 	return true;
 }
@@ -308,12 +288,11 @@ unwind_user_step_common(struct table_frame *frame, u64 rule)
  * nearer is not that, so that nobody has to look at the code.
  */
 static __always_inline bool unwind_user_step_fp(struct table_frame *frame,
-						const struct rule_walk *walk)
+						const struct rule_walk *walk,
+						unsigned long last)
 {
-	if (frame->exact || frame->fp - frame->sp >= walk->fp_reach)
-		return false;
-
-	return unwind_user_step_common(frame, KEPT_BY_FP);
+	return frame->fp - frame->sp < walk->fp_reach &&
+	       unwind_user_step_common(frame, KEPT_BY_FP, last);
 }
 
 /* The caller decides whether to go on without page faults. */
@@ -323,60 +302,57 @@ static __always_inline bool unwind_user_is_killed(void)
 }
 
 /* Where nothing is registered. */
-static unsigned int unwind_user_walk_fp(const struct rule_walk *walk,
-					struct table_frame *frame,
-					unsigned long *entries, unsigned int nr,
-					unsigned int max)
+static unsigned long *unwind_user_walk_fp(const struct rule_walk *walk,
+					  struct table_frame *frame,
+					  unsigned long *entry,
+					  const unsigned long *end)
 {
-	while (nr < max && !unwind_user_is_killed() &&
+	const unsigned long last = TASK_SIZE_MAX - 1;
+
+	while (entry < end && !unwind_user_is_killed() &&
 	       !rule_walk_in_vdso(walk, frame->ip) &&
-	       unwind_user_step_fp(frame, walk))
-		entries[nr++] = frame->ip;
+	       unwind_user_step_fp(frame, walk, last))
+		*entry++ = frame->ip;
 
-	return nr;
-}
-
-/* To the caller by a rule that is no %KEPT_COMMON, if all is as usual. */
-static bool unwind_user_step_kept(struct table_frame *frame,
-				  const struct rule_walk *walk, u64 rule)
-{
-	return kept_type(rule) == KEPT_UNCOVERED &&
-	       unwind_user_step_fp(frame, walk);
+	return entry;
 }
 
 /* That of the frame where a walk starts, or starts again. */
-static u64 unwind_user_first_rule(struct unwind_user_state *state,
-				  const struct table_frame *frame)
+static u64 unwind_user_first_rule(struct unwind_user_state *state)
 {
 	struct rule_cache *cache = state->walk->cache;
 	struct rule_slot *slot = NULL;
 
 	if (cache)
 		slot = rule_cache_slot(cache,
-				       rule_cache_key(frame->ip, frame->exact));
+				       rule_cache_key(state->ip, state->exact));
 
-	return unwind_user_get_rule(state, frame->ip, frame->exact, slot);
+	return unwind_user_get_rule(state, state->ip, state->exact, slot);
 }
 
 /* The last rule, for a frame where it ended, is left in @state->walk->rule. */
-static unsigned int unwind_user_walk_rules(struct unwind_user_state *state,
-					   struct table_frame *start,
-					   unsigned long *entries,
-					   unsigned int nr, unsigned int max)
+static unsigned long *unwind_user_walk_rules(struct unwind_user_state *state,
+					     struct table_frame *start,
+					     unsigned long *entry,
+					     const unsigned long *end)
 {
-	unsigned long *entry = entries + nr, *const end = entries + max;
+	const unsigned long last = TASK_SIZE_MAX - 1;
 	struct rule_walk *const walk = state->walk;
 	struct rule_cache *const cache = walk->cache;
+	u64 rule = unwind_user_first_rule(state);
 	/* A copy, for registers. */
 	struct table_frame frame = *start;
 	struct rule_slot *slot = NULL;
-	u64 rule = unwind_user_first_rule(state, start);
+
+	/* The frame pointer of an interrupted function may not be its own yet. */
+	if (state->exact && kept_type(rule) == KEPT_UNCOVERED)
+		end = entry;
 
 	while (entry < end) {
-		if (likely(kept_type(rule) == KEPT_COMMON) ?
-		    !unwind_user_step_common(&frame, rule) :
+		if (likely(kept_is_common(rule)) ?
+		    !unwind_user_step_common(&frame, rule, last) :
 		    kept_type(rule) != KEPT_UNCOVERED ||
-		    !unwind_user_step_fp(&frame, walk))
+		    !unwind_user_step_fp(&frame, walk, last))
 			break;
 		*entry++ = frame.ip;
 		rule = 0;
@@ -395,7 +371,7 @@ static unsigned int unwind_user_walk_rules(struct unwind_user_state *state,
 	walk->rule = rule;
 	*start = frame;
 
-	return entry - entries;
+	return entry;
 }
 
 /**
@@ -415,22 +391,22 @@ unsigned int unwind_user_walk(struct unwind_user_state *state,
 			      unsigned long *entries, unsigned int nr,
 			      unsigned int max)
 {
+	unsigned long *const first = entries + nr, *const end = entries + max;
 	struct table_frame frame = {
 		.ip = state->ip,
 		.sp = state->sp,
 		.fp = state->fp,
-		.exact = state->exact,
-		.fp_lost = state->fp_lost,
 	};
-	unsigned int first = nr;
+	unsigned long *entry = first;
 
-	nr = state->walk->gen ?
-	     unwind_user_walk_rules(state, &frame, entries, nr, max) :
-	     unwind_user_walk_fp(state->walk, &frame, entries, nr, max);
-	if (nr != first)
-		unwind_user_set_frame(state, &frame);
+	if (state->walk->gen)
+		entry = unwind_user_walk_rules(state, &frame, first, end);
+	else if (!state->exact)
+		entry = unwind_user_walk_fp(state->walk, &frame, first, end);
+	if (entry != first)
+		unwind_user_set_frame(state, &frame, false);
 
-	return nr;
+	return entry - entries;
 }
 
 /**

@@ -3,7 +3,7 @@
 #define _UNWIND_USER_LOAD_H
 
 /*
- * unsigned long unwind_user_load_u8(unsigned long addr, int *err);
+ * unsigned long unwind_user_load_u8(unsigned long addr, long *err);
  * and _u16, _u32, _u64: load from user memory, and leave asking for a fault to later
  *
  * @addr: where from, inside a user access window
@@ -27,7 +27,7 @@
 
 #define UNWIND_USER_LOAD(type)						\
 static __always_inline unsigned long					\
-unwind_user_load_##type(unsigned long addr, int *err)			\
+unwind_user_load_##type(unsigned long addr, long *err)			\
 {									\
 	type val;							\
 									\

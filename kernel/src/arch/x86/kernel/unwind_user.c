@@ -235,7 +235,6 @@ int arch_unwind_user_sigframe(struct unwind_user_state *state)
 	state->ip = ip;
 	state->sp = sp;
 	state->fp = fp;
-	state->fp_lost = false;
 	state->sigframe = (unsigned long)sc;
 	state->topmost = false;
 	state->exact = true;
@@ -261,7 +260,7 @@ int arch_unwind_user_reg(const struct unwind_user_state *state,
 	}
 	if (reg == DWARF_RBP) {
 		*val = state->fp;
-		return state->fp_lost ? -EINVAL : 0;
+		return *val == UNWIND_USER_FP_LOST ? -EINVAL : 0;
 	}
 	if (reg >= DWARF_NR_REGS)
 		return -EINVAL;
