@@ -3,10 +3,13 @@
  * Frames that were walked before: what has changed since is noticed, and what has
  * not is found again.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "jit_code.h"
 #include "jit_table_fixture.h"
@@ -397,6 +400,88 @@ TEST_F(table, threads_have_one_memory)
 	*phase = EXIT;
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
+}
+
+#define CROWD_PROCESSES 500
+#define CROWD_THREADS 10
+
+/* Their ends of two pipes: one says that a thread has walked, one closes at the end. */
+static int crowd_walked, crowd_end;
+
+static void *walk_and_stay(void *arg)
+{
+	char byte = 0;
+
+	for (int i = 0; i < 3; i++)
+		marker();
+	if (write(crowd_walked, &byte, 1) == 1)
+		while (read(crowd_end, &byte, 1) < 0 && errno == EINTR)
+			;
+	return arg;
+}
+
+static _Noreturn void be_crowd(void)
+{
+	pthread_t threads[CROWD_THREADS - 1];
+	int i;
+
+	for (i = 0; i < CROWD_THREADS - 1; i++) {
+		if (pthread_create(&threads[i], NULL, walk_and_stay, NULL))
+			_exit(1);
+	}
+	walk_and_stay(NULL);
+	for (i = 0; i < CROWD_THREADS - 1; i++)
+		pthread_join(threads[i], NULL);
+	_exit(0);
+}
+
+static int start_crowd(pid_t *pids, const int walked[2], const int end[2])
+{
+	crowd_walked = walked[1];
+	crowd_end = end[0];
+	for (int i = 0; i < CROWD_PROCESSES; i++) {
+		pids[i] = fork();
+		if (pids[i] < 0)
+			return -1;
+		if (!pids[i]) {
+			close(walked[0]);
+			close(end[1]);
+			be_crowd();
+		}
+	}
+	close(walked[1]);
+	return 0;
+}
+
+/* 5,000 threads that somebody who traces the machine has seen, and sees no more. */
+TEST_F(table, no_rules_of_a_crowd)
+{
+	static pid_t pids[CROWD_PROCESSES];
+	long before = processes_with_rules(), most = 0, nr;
+	int walked[2], end[2], status;
+	struct sampler all;
+	char byte;
+
+	sampler_close(&self->sampler);
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, pipe2(walked, O_CLOEXEC));
+	ASSERT_EQ(0, pipe2(end, O_CLOEXEC));
+	ASSERT_EQ(0, sampler_open_syscall_all(&all, MARKER_NR));
+	ASSERT_EQ(0, start_crowd(pids, walked, end));
+	for (int i = 0; i < CROWD_PROCESSES * CROWD_THREADS; i++) {
+		ASSERT_EQ(1, read(walked[0], &byte, 1));
+		nr = i % 100 ? 0 : processes_with_rules();
+		most = nr > most ? nr : most;
+	}
+	EXPECT_LT(before, most);
+	sampler_close(&all);
+	EXPECT_TRUE(rules_are_gone(before));
+	close(end[1]);
+	for (int i = 0; i < CROWD_PROCESSES; i++) {
+		ASSERT_EQ(pids[i], waitpid(pids[i], &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
 }
 
 /* ------------------------------------------------------------ several at a time */
