@@ -75,6 +75,23 @@ documents()
 	return $status
 }
 
+# The main job ten times in a row, while a process takes what it can of the CPUs.
+main_jobs()
+{
+	local busy round status=0
+
+	(while :; do :; done) &
+	busy=$!
+	for round in $(seq 10); do
+		target run-demo > "$build/results/demo-$round.tap" && continue
+		cp "$build/results/demo-$round.tap" "$build/results/failed/"
+		status=1
+	done
+	kill $busy
+	wait $busy 2> /dev/null
+	return $status
+}
+
 # Each step of both series; what is not ok is in a file.
 export_steps()
 {
@@ -99,6 +116,7 @@ long 20000 debug load_test TEST_CYCLES=10000
 for seed in ${FUZZ_SEEDS:-$(od -A n -N 40 -t u4 /dev/urandom)}; do
 	long 6000 debug fuzz_test FUZZ_CALLS=100000 FUZZ_SEED="$seed"
 done
+step "the main job, ten times beside a busy process" main_jobs
 step "the commands of the documents" documents
 step "the decoder in all files" target check-decoder-all
 step "fuzzing on the host" target fuzz
