@@ -6,9 +6,6 @@
  *	sample_bench fp		of a program that has frame pointers
  *	sample_bench tables	of one that has none
  */
-#include <linux/perf_event.h>
-#include <sys/ioctl.h>
-
 #include <asm/perf_regs.h>
 
 #include "../codectl_test.h"
@@ -16,10 +13,10 @@
 #include "../tracefs.h"
 #include "bench.h"
 #include "chain.h"
+#include "ring.h"
 #include "walks.h"
 
 #define ROUNDS		7
-#define RING_PAGES	32
 #define COPY_SIZE	8192
 
 struct cost {
@@ -27,47 +24,15 @@ struct cost {
 	double bytes;
 };
 
-struct ring {
-	int fd;
-	struct perf_event_mmap_page *page;
-};
-
-/* Samples the marker, each time it is called. */
-static struct ring open_ring(struct perf_event_attr attr)
-{
-	struct ring r;
-	char filter[32];
-
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.size = sizeof(attr);
-	attr.config = tracefs_event_type("raw_syscalls/sys_enter");
-	attr.sample_period = 1;
-	attr.sample_type |= PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
-	attr.sample_id_all = 1;
-	attr.exclude_callchain_kernel = 1;
-	r.fd = syscall(__NR_perf_event_open, &attr, 0, -1, -1,
-		       PERF_FLAG_FD_CLOEXEC);
-	if (r.fd < 0)
-		die("perf event");
-	snprintf(filter, sizeof(filter), "id == %d", MARKER_NR);
-	if (ioctl(r.fd, PERF_EVENT_IOC_SET_FILTER, filter))
-		die("filter");
-	r.page = mmap(NULL, (RING_PAGES + 1) * PAGE, PROT_READ | PROT_WRITE,
-		      MAP_SHARED, r.fd, 0);
-	if (r.page == MAP_FAILED)
-		die("ring");
-	return r;
-}
-
 /* Nothing is lost as long as the ring is emptied each time. */
 static struct cost sample(const struct perf_event_attr *attr, unsigned int depth,
 			  enum walk_kind kind)
 {
 	struct cost best = { 1e30, 0 };
-	struct ring r = open_ring(*attr);
+	struct ring r = ring_open(*attr);
 
 	for (int i = 0; i <= ROUNDS; i++) {
-		uint64_t head = r.page->data_head, from;
+		uint64_t from;
 		double insns;
 
 		if (kind == WALK_ELSEWHERE)
@@ -77,11 +42,9 @@ static struct cost sample(const struct perf_event_attr *attr, unsigned int depth
 		insns = ticks() - from;
 		if (i && insns < best.insns)
 			best.insns = insns;
-		best.bytes = r.page->data_head - head;
-		r.page->data_tail = r.page->data_head;
+		best.bytes = ring_empty(&r);
 	}
-	munmap(r.page, (RING_PAGES + 1) * PAGE);
-	close(r.fd);
+	ring_close(&r);
 	return best;
 }
 
