@@ -152,8 +152,12 @@ static void *new_task(void *arg)
 	for (size_t i = 0; i < sizeof(stack); i += PAGE)
 		stack[i] = 0;
 	record(false);
-	if (task->kind != WALK_COLD)
+	if (task->kind != WALK_COLD) {
+		/* Of two stacks there are some, so that all of it is forgotten. */
+		for (int i = 0; i < 2; i++, nr_walks++)
+			marker();
 		forget_rules();
+	}
 	for (unsigned int i = 0; i < walks_before[task->kind]; i++, nr_walks++)
 		marker();
 	record(true);

@@ -9,6 +9,7 @@
  * nobody waits for it, and it goes when it is wanted for something else, when no
  * stack was taken for a while, or with the address space.
  */
+#include <linux/array_size.h>
 #include <linux/build_bug.h>
 #include <linux/codectl.h>
 #include <linux/init.h>
@@ -261,15 +262,24 @@ static void held_rule_write(struct held_rule *held, const struct held_rule *new)
 static struct rule_slot *rule_cache_place(struct rule_cache *cache,
 					  unsigned long key)
 {
-	struct rule_slot *set = rule_cache_set(cache, key);
-	unsigned int way;
+	const u64 hash = rule_cache_hash(key);
+	struct rule_slot *sets[] = {
+		rule_cache_set(cache, hash >> 32), rule_cache_set(cache, hash),
+	};
+	struct rule_slot *slot;
+	unsigned int i, way;
 
-	for (way = 0; way < RULE_CACHE_WAYS; way++) {
-		if (!set[way].key || set[way].key == key)
-			return &set[way];
+	/* No place becomes free again: a rule is before the first one that is. */
+	for (i = 0; i < ARRAY_SIZE(sets); i++) {
+		for (way = 0; way < RULE_CACHE_WAYS; way++) {
+			slot = &sets[i][way];
+			if (!slot->key || slot->key == key)
+				return slot;
+		}
 	}
+	i = cache->turn++;
 
-	return &set[cache->turn++ % RULE_CACHE_WAYS];
+	return &sets[i / RULE_CACHE_WAYS % ARRAY_SIZE(sets)][i % RULE_CACHE_WAYS];
 }
 
 /**

@@ -15,8 +15,8 @@
 #include "registry.h"
 #include "rule.h"
 
-/* Slots that a key may be in, from the one that its hash says. */
-#define RULE_CACHE_WAYS		8
+/* Slots that a key may be in, from each of the two that its hash says. */
+#define RULE_CACHE_WAYS		4
 #define RULE_CACHE_SIZE		SZ_8K
 #define RULE_CACHE_SLOTS						\
 	((RULE_CACHE_SIZE - sizeof(struct rule_cache)) / sizeof(struct rule_slot))
@@ -153,23 +153,36 @@ static __always_inline unsigned long rule_cache_key(unsigned long ip,
 	return ip * 4 + exact + 2;
 }
 
+/* Its halves say where a key may be. */
+static __always_inline u64 rule_cache_hash(unsigned long key)
+{
+	return key * GOLDEN_RATIO_64;
+}
+
 static __always_inline struct rule_slot *
-rule_cache_set(struct rule_cache *cache, unsigned long key)
+rule_cache_set(struct rule_cache *cache, u32 half)
 {
 	const unsigned int sets = RULE_CACHE_SLOTS - RULE_CACHE_WAYS + 1;
 
-	return &cache->slots[(key * GOLDEN_RATIO_64 >> 32) * sets >> 32];
+	return &cache->slots[(u64)half * sets >> 32];
 }
 
 static __always_inline struct rule_slot *
 rule_cache_slot(struct rule_cache *cache, unsigned long key)
 {
-	struct rule_slot *set = rule_cache_set(cache, key);
+	const u64 hash = rule_cache_hash(key);
+	struct rule_slot *set = rule_cache_set(cache, hash >> 32);
 	unsigned int way;
 
+	/* Whether it is that one turns out when @seq is looked at. */
 	unrolled_count(RULE_CACHE_WAYS)
 	for (way = 0; way < RULE_CACHE_WAYS; way++) {
-		/* Whether it is that one turns out when @seq is looked at. */
+		if (data_race(set[way].key == key))
+			return &set[way];
+	}
+	set = rule_cache_set(cache, hash);
+	unrolled_count(RULE_CACHE_WAYS)
+	for (way = 0; way < RULE_CACHE_WAYS; way++) {
 		if (data_race(set[way].key == key))
 			return &set[way];
 	}
