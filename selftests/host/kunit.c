@@ -145,11 +145,21 @@ void user_read_access_end(void)
 	window_end = 0;
 }
 
-bool user_load(void *to, unsigned long addr, unsigned long len)
+static void check_window(unsigned long addr, unsigned long len)
 {
 	if (addr < window_start || addr > window_end ||
 	    len > window_end - addr)
 		abort();
+}
+
+void unwind_user_prefetch(unsigned long addr)
+{
+	check_window(addr, 1);
+}
+
+bool user_load(void *to, unsigned long addr, unsigned long len)
+{
+	check_window(addr, len);
 	if (user_watch)
 		user_watch(addr);
 	if (!touch_all(addr, len))

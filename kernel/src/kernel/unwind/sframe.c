@@ -18,7 +18,6 @@
 #include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
-#include <linux/prefetch.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
@@ -163,8 +162,8 @@ sframe_bisect(const struct sframe_section *sec, struct sframe_cursor *cur,
 	/* Each load waits for the one before: have both that may be next come. */
 	for (step /= 2; step >= SFRAME_PREFETCH; step /= 2) {
 		mid = fdes + step;
-		prefetch((void *)(fdes + step / 2));
-		prefetch((void *)(mid + step / 2));
+		unwind_user_prefetch(fdes + step / 2);
+		unwind_user_prefetch(mid + step / 2);
 		fdes = sframe_choose(sec, cur, fdes, mid, ip, pcrel);
 	}
 	for (; step >= sizeof(struct sframe_fde_idx); step /= 2)

@@ -14,6 +14,14 @@
  * compiler has no asm goto with outputs.
  *
  * Return: the value, or 0 after a fault.
+ *
+ * void unwind_user_prefetch(unsigned long addr);
+ *
+ * @addr: inside the window as well; never faults
+ *
+ * Into all caches.  prefetch() of x86 leaves out all but the nearest: what that one
+ * displaces is read from memory again, and a lookup in tables that fit in the others
+ * takes ten times as long.
  */
 #ifdef CONFIG_CODECTL
 
@@ -42,6 +50,8 @@ UNWIND_USER_LOAD(u8)
 UNWIND_USER_LOAD(u16)
 UNWIND_USER_LOAD(u32)
 UNWIND_USER_LOAD(u64)
+
+/* With sframe.c, linux/uaccess.h has unwind_user_prefetch(), too. */
 
 #endif
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * User access for the decoder outside the kernel.  User memory is one arena.  A
- * load that the kernel would do without any check ends the program unless it
- * lies in the window, and with it in the arena.
+ * load or prefetch that the kernel would do without any check ends the program
+ * unless it lies in the window, and with it in the arena.
  */
 #ifndef HOST_LINUX_UACCESS_H
 #define HOST_LINUX_UACCESS_H
@@ -71,12 +71,17 @@ static inline void user_read_access_end(void)
 	user_arena.window_end = 0;
 }
 
-/* Whether the load can be done without a fault. */
-static inline bool user_load(void *to, unsigned long addr, unsigned long len)
+static inline void user_check_window(unsigned long addr, unsigned long len)
 {
 	if (addr < user_arena.window_start || addr > user_arena.window_end ||
 	    len > user_arena.window_end - addr)
 		abort();
+}
+
+/* Whether the load can be done without a fault. */
+static inline bool user_load(void *to, unsigned long addr, unsigned long len)
+{
+	user_check_window(addr, len);
 	user_arena.loads++;
 	if (addr + len > user_arena.fault)
 		return false;
@@ -93,6 +98,11 @@ do {									\
 		goto label;						\
 	(val) = loaded;							\
 } while (0)
+
+static inline void unwind_user_prefetch(unsigned long addr)
+{
+	user_check_window(addr, 1);
+}
 
 /* Zero, or not. */
 #define get_user(val, ptr)						\

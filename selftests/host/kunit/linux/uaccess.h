@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * User memory of a few pages that can be mapped, touched and unmapped: all of it
- * lies below what else the program has.  A load that the kernel would do without
- * any check ends the program unless it lies in the window.
+ * lies below what else the program has.  A load or prefetch that the kernel would do
+ * without any check ends the program unless it lies in the window.
  */
 #ifndef HOST_LINUX_UACCESS_H
 #define HOST_LINUX_UACCESS_H
@@ -29,6 +29,7 @@ void user_read_access_end(void);
 
 /* In the window: whether the load can be done without a fault. */
 bool user_load(void *to, unsigned long addr, unsigned long len);
+void unwind_user_prefetch(unsigned long addr);
 
 #define unsafe_get_user(val, ptr, label)				\
 do {									\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * User access for the decoder where it is timed: what a load is in the kernel, with
- * nothing around it.
+ * User access for the decoder where it is timed: what a load or a prefetch is in
+ * the kernel, with nothing around it.
  */
 #ifndef HOST_PLAIN_LINUX_UACCESS_H
 #define HOST_PLAIN_LINUX_UACCESS_H
@@ -23,6 +23,11 @@ static inline bool user_read_access_begin(const void *ptr, unsigned long len)
 }
 
 static inline void user_read_access_end(void) {}
+
+static inline void unwind_user_prefetch(unsigned long addr)
+{
+	__builtin_prefetch((const void *)addr);
+}
 
 /* Never taken, but for all the compiler knows. */
 #define unsafe_get_user(val, ptr, label)				\
