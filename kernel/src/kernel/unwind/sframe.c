@@ -24,7 +24,7 @@
 #include "sframe.h"
 #include "user_load.h"
 
-/* From so many bytes of the index on, a quarter is in another cache line. */
+/* Halves of a run of so many bytes and more are halved twice again, at once. */
 #define SFRAME_PREFETCH			128
 
 struct sframe_fde {
@@ -128,49 +128,89 @@ sframe_get_start(const struct sframe_section *sec, struct sframe_cursor *cur,
 }
 
 /*
- * The entry at @mid if that starts at or below @ip, else the one at @first.  Not by a
+ * The entry at @mid if that starts at or below @key, else the one at @first.  Not by a
  * branch, which is guessed wrong every other time.
  */
 static __always_inline unsigned long
-sframe_choose(const struct sframe_section *sec, struct sframe_cursor *cur,
-	      unsigned long first, unsigned long mid, unsigned long ip, bool pcrel)
+sframe_choose(struct sframe_cursor *cur, unsigned long first, unsigned long mid,
+	      s64 key, bool pcrel)
 {
-	if (sframe_get_start(sec, cur, mid, pcrel) <= ip)
+	s64 start = unwind_user_load_u64(mid, &cur->err) + (pcrel ? mid : 0);
+
+	if (start <= key)
 		first = mid;
 	OPTIMIZER_HIDE_VAR(first);
 
 	return first;
 }
 
+/* What can be read where two runs of four quarters are halved twice. */
+static __always_inline void
+sframe_prefetch(unsigned long run, unsigned long other, unsigned long quarter)
+{
+	unsigned long three = 3 * quarter;
+
+	/* Compilers would add it up for each run. */
+	OPTIMIZER_HIDE_VAR(three);
+	unwind_user_prefetch(run + quarter);
+	unwind_user_prefetch(other + quarter);
+	unwind_user_prefetch(run + 2 * quarter);
+	unwind_user_prefetch(other + 2 * quarter);
+	unwind_user_prefetch(run + three);
+	unwind_user_prefetch(other + three);
+}
+
+/*
+ * The last entry that starts at or below @ip, or the first.  It is in one of two runs
+ * of entries that overlap, as long as a power of two each; from there on a run is
+ * halved.  No run leaves the index, be what is read of it right or 0.
+ *
+ * Each load waits for the one before.  What three of them can read is fetched at once,
+ * so that tables that are in no cache cost a third of the waits.
+ */
+static __always_inline unsigned long
+sframe_bisect(const struct sframe_section *sec, struct sframe_cursor *cur,
+	      unsigned long ip, bool pcrel)
+{
+	/*
+	 * What would be added to each start is taken off once.  Signed, as either may
+	 * be below 0 then; those of a wrong table may wrap, and find a wrong entry.
+	 */
+	const s64 key = ip - sec->bias - (pcrel ? 0 : sec->start);
+	unsigned long fdes = sec->fdes, mid, step;
+
+	step = sizeof(struct sframe_fde_idx) << ilog2(sec->num_fdes);
+	mid = fdes + sec->num_fdes * sizeof(struct sframe_fde_idx) - step;
+	while (step >= SFRAME_PREFETCH) {
+		step /= 4;
+		sframe_prefetch(fdes, mid, step);
+		fdes = sframe_choose(cur, fdes, mid, key, pcrel);
+		fdes = sframe_choose(cur, fdes, fdes + 2 * step, key, pcrel);
+		mid = fdes + step;
+		step /= 2;
+		/* For the next round: this pays where the second cache has it. */
+		unwind_user_prefetch(fdes + step);
+		unwind_user_prefetch(mid + step);
+		fdes = sframe_choose(cur, fdes, mid, key, pcrel);
+		mid = fdes + step;
+	}
+	fdes = sframe_choose(cur, fdes, mid, key, pcrel);
+	for (step /= 2; step >= sizeof(struct sframe_fde_idx); step /= 2)
+		fdes = sframe_choose(cur, fdes, fdes + step, key, pcrel);
+
+	return fdes;
+}
+
 /* The last FDE that starts at or below @ip, if it covers @ip. */
 static __always_inline int
-sframe_bisect(const struct sframe_section *sec, struct sframe_cursor *cur,
-	      unsigned long ip, bool pcrel, struct sframe_fde *fde)
+sframe_read_fde(const struct sframe_section *sec, struct sframe_cursor *cur,
+		unsigned long ip, bool pcrel, struct sframe_fde *fde)
 {
-	unsigned long fdes = sec->fdes, mid, step;
+	unsigned long at = sframe_bisect(sec, cur, ip, pcrel);
 	u64 size_and_fre_off;
 
-	/*
-	 * Of two runs of entries that overlap, as long as a power of two each, it
-	 * is in one; from there on a run is halved.  No run leaves the section,
-	 * be what is read of it right or 0.
-	 */
-	step = rounddown_pow_of_two((unsigned long)sec->num_fdes) *
-	       sizeof(struct sframe_fde_idx);
-	mid = fdes + sec->num_fdes * sizeof(struct sframe_fde_idx) - step;
-	fdes = sframe_choose(sec, cur, fdes, mid, ip, pcrel);
-	/* Each load waits for the one before: have both that may be next come. */
-	for (step /= 2; step >= SFRAME_PREFETCH; step /= 2) {
-		mid = fdes + step;
-		unwind_user_prefetch(fdes + step / 2);
-		unwind_user_prefetch(mid + step / 2);
-		fdes = sframe_choose(sec, cur, fdes, mid, ip, pcrel);
-	}
-	for (; step >= sizeof(struct sframe_fde_idx); step /= 2)
-		fdes = sframe_choose(sec, cur, fdes, fdes + step, ip, pcrel);
-
-	fde->start = sframe_get_start(sec, cur, fdes, pcrel);
-	size_and_fre_off = unwind_user_load_u64(fdes +
+	fde->start = sframe_get_start(sec, cur, at, pcrel);
+	size_and_fre_off = unwind_user_load_u64(at +
 		offsetof(struct sframe_fde_idx, func_size), &cur->err);
 	fde->size = size_and_fre_off;
 	fde->fre_off = size_and_fre_off >> 32;
@@ -185,8 +225,8 @@ sframe_find_fde(const struct sframe_section *sec, struct sframe_cursor *cur,
 	if (!sec->num_fdes)
 		return -ENOENT;
 
-	return sec->pcrel ? sframe_bisect(sec, cur, ip, true, fde) :
-			    sframe_bisect(sec, cur, ip, false, fde);
+	return sec->pcrel ? sframe_read_fde(sec, cur, ip, true, fde) :
+			    sframe_read_fde(sec, cur, ip, false, fde);
 }
 
 /*

@@ -56,7 +56,7 @@ static void fre_types_and_word_sizes(struct kunit *test)
 	}
 }
 
-#define BISECT_MAX	40
+#define BISECT_MAX	150
 #define BISECT_STEP	0x1000
 #define BISECT_SIZE	0x800
 
@@ -101,7 +101,9 @@ static void bisect(struct kunit *test, u8 flags, s64 func, unsigned int nr)
 static void bisection(struct kunit *test)
 {
 	static const s64 funcs[] = { -0x100000, 0x100000, -0x1200000000 };
-	static const unsigned int nrs[] = { 0, 1, 2, 3, 4, 7, 8, 9, BISECT_MAX };
+	static const unsigned int nrs[] = {
+		0, 1, 2, 3, 4, 7, 8, 9, 63, 64, BISECT_MAX
+	};
 	unsigned int i, j;
 
 	for (i = 0; i < ARRAY_SIZE(funcs); i++) {
