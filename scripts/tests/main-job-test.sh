@@ -129,19 +129,28 @@ expect_report "no facts" 1 'at least 2000' chain < /dev/null
 expect_report "99 % of the shell of sqlite" 0 '' sqlite3 < <(facts on sqlite3 2000 1980)
 expect_report "one less" 1 '99 %.*: 1979 of 2000' sqlite3 < <(facts on sqlite3 2000 1979)
 
-# jit NUMBER BELOW-WHOLE OFF-WHOLE
+# jit NUMBER WHOLE BELOW-WHOLE [OFF-WHOLE]
 jit()
 {
-	facts on jit-demo "$1" "$1" compiled-code
-	echo "on jit-demo inside C-below-compiled-code $1 $2"
-	facts off jit-demo "$1" "$3" compiled-code
+	facts on jit-demo "$1" "$2" compiled-code
+	echo "on jit-demo inside C-below-compiled-code $1 $3"
+	facts off jit-demo "$1" "${4:-0}" compiled-code rt_spin
 }
 
-expect_report "compiled code" 0 '' jit-demo < <(jit 2000 2000 20)
-expect_report "one below compiled code is missing" 1 'all samples below .*: 4999 of 5000' jit-demo \
-	< <(jit 5000 4999 0)
-expect_report "too few below compiled code" 1 'at least 2000 .* below compiled' jit-demo \
-	< <(jit 1999 1999 0)
-expect_report "over 1 % with codectl=off" 1 'at most 1 %.*: 21 of 2000' jit-demo \
-	< <(jit 2000 2000 21)
+expect_report "compiled code" 0 '' jit-demo < <(jit 2000 1998 2000 20)
+for what in "the samples in user mode" "those in compiled code"; do
+	expect_report "over two in 2000 of $what are missing" 1 "99.9 % of $what .*: 1997 of 2000" \
+		jit-demo < <(jit 2000 1997 2000)
+done
+expect_report "one below compiled code is missing" 1 'all samples below .*: 1999 of 2000' jit-demo \
+	< <(jit 2000 2000 1999)
+for what in "in user mode, codectl on" "in compiled code, codectl on" \
+	"in compiled code, codectl=off" "below compiled code, codectl on"; do
+	expect_report "too few $what" 1 "at least 2000 samples $what: 1999" jit-demo \
+		< <(jit 1999 1999 1999)
+done
+for what in compiled-code rt_spin; do
+	expect_report "over 1 % of $what with codectl=off" 1 "at most 1 % .* in $what .*: 21 of 2000" \
+		jit-demo < <(jit 2000 2000 2000 21)
+done
 finish
