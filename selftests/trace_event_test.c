@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* code_register, code_unregister and code_replay in the trace. */
+/* code_register and code_unregister in the trace. */
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/auxv.h>
-#include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/uio.h>
 
 #include "jit_table.h"
-#include "trace_fixture.h"
+#include "trace_drop_fixture.h"
 #include "trace_proc.h"
 #include "unwind_plugin.h"
 
@@ -39,20 +33,6 @@ static void exec_and_wait(const struct trace_peer *p)
 	setenv(WAIT_ENV, "1", 1);
 	execv("/proc/self/exe", argv);
 	_exit(97);
-}
-
-static int enable_events(const struct tracefs *t)
-{
-	return tracefs_enable(t, "codectl/code_register") ?:
-	       tracefs_enable(t, "codectl/code_unregister");
-}
-
-#define ENABLE() ASSERT_EQ(0, enable_events(&self->t))
-
-static int pages_register(uint64_t start, bool jit)
-{
-	return jit ? register_jit_text(start, start + PAGE) :
-		     register_elf_text(start, start + PAGE);
 }
 
 /* What the plugin needs of a program. */
@@ -282,75 +262,6 @@ TEST_F(trace, dlopen_and_dlclose)
 	EXPECT_EQ(r.id, u.id);
 }
 
-FIXTURE(drop)
-{
-	struct tracefs t;
-	struct trace_log log;
-	uint8_t *mem;
-	uint64_t id;
-};
-
-FIXTURE_VARIANT(drop)
-{
-	bool jit;
-};
-
-FIXTURE_VARIANT_ADD(drop, elf) { .jit = false };
-FIXTURE_VARIANT_ADD(drop, jit) { .jit = true };
-
-/* The second of three pages is registered. */
-#define TEXT addr_of(self->mem + PAGE)
-
-FIXTURE_SETUP(drop)
-{
-	struct proc_line l;
-
-	REQUIRE_CODECTL();
-	ASSERT_EQ(0, tracefs_open(&self->t, "codectl_test_drop"));
-	self->mem = map_pages(3, PROT_READ | PROT_EXEC);
-	ASSERT_NE(NULL, self->mem);
-	ASSERT_EQ(0, pages_register(TEXT, variant->jit));
-	ASSERT_TRUE(proc_line_of(TEXT, &l));
-	self->id = l.q.id;
-	ENABLE();
-}
-
-FIXTURE_TEARDOWN(drop)
-{
-	if (_metadata->exit_code == KSFT_FAIL)
-		trace_log_print(&self->log);
-	trace_log_free(&self->log);
-	EXPECT_EQ(0, tracefs_close(&self->t));
-}
-
-/* The registration went once, of that process and for that reason. */
-static void expect_drop(struct __test_metadata *_metadata,
-			FIXTURE_DATA(drop) * self, pid_t pid,
-			const char *reason)
-{
-	const struct trace_entry *e = NULL;
-	struct trace_unregister u;
-	unsigned int nr = 0;
-
-	READ_LOG();
-	while ((e = trace_find(&self->log, e, "code_unregister: "))) {
-		ASSERT_TRUE(trace_parse_unregister(e, &u)) {
-			TH_LOG("%s", e->text);
-		}
-		if (u.text_start != TEXT)
-			continue;
-		nr++;
-		EXPECT_EQ(pid, u.pid);
-		EXPECT_EQ(TEXT + PAGE, u.text_end);
-		EXPECT_EQ(self->id, u.id);
-		EXPECT_STREQ(reason, u.reason);
-	}
-	EXPECT_EQ(*reason ? 1 : 0, nr);
-}
-
-#define EXPECT_DROP(pid, reason) expect_drop(_metadata, self, pid, reason)
-#define EXPECT_NO_DROP() expect_drop(_metadata, self, 0, "")
-
 TEST_F(drop, munmap)
 {
 	ASSERT_EQ(0, munmap(self->mem, 3 * PAGE));
@@ -459,163 +370,6 @@ TEST_F(drop, exec)
 	EXPECT_LT(2, trace_count(&self->log, "code_unregister: "));
 	peer_say(p.to);
 	EXPECT_EQ(0, exit_status(p.pid));
-}
-
-TEST_F(drop, exit)
-{
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(0);
-	ASSERT_EQ(0, exit_status(pid));
-	EXPECT_DROP(pid, "exit");
-}
-
-TEST_F(drop, killed)
-{
-	struct trace_peer p;
-	int status;
-
-	if (!peer_fork(&p)) {
-		peer_hear(p.to);
-		_exit(1);
-	}
-	ASSERT_LT(0, p.pid);
-	ASSERT_EQ(0, kill(p.pid, SIGKILL));
-	ASSERT_EQ(p.pid, waitpid(p.pid, &status, 0));
-	EXPECT_DROP(p.pid, "exit");
-}
-
-static void *exit_last(void *pipe_end)
-{
-	const int *to = pipe_end;
-
-	peer_hear(to);
-	return NULL;
-}
-
-/* The thread that was there first goes first. */
-TEST_F(drop, exit_of_the_last_thread)
-{
-	struct trace_peer p;
-	pthread_t thread;
-
-	if (!peer_fork(&p)) {
-		if (pthread_create(&thread, NULL, exit_last, p.to))
-			_exit(1);
-		syscall(SYS_exit, 0);
-	}
-	ASSERT_LT(0, p.pid);
-	usleep(100000);
-	EXPECT_NO_DROP();
-	peer_say(p.to);
-	ASSERT_EQ(0, exit_status(p.pid));
-	EXPECT_DROP(p.pid, "exit");
-}
-
-static int exit_at_once(void *)
-{
-	return 0;
-}
-
-TEST_F(drop, sharer_that_exits_first)
-{
-	uint8_t *stack = map_pages(16, PROT_READ | PROT_WRITE);
-	pid_t pid;
-
-	ASSERT_NE(NULL, stack);
-	pid = clone(exit_at_once, stack + 16 * PAGE, CLONE_VM | SIGCHLD, NULL);
-	ASSERT_LT(0, pid);
-	ASSERT_EQ(0, exit_status(pid));
-	EXPECT_NO_DROP();
-	EXPECT_EQ(0, unregister_text(TEXT, TEXT + PAGE));
-	EXPECT_DROP(getpid(), "call");
-}
-
-static int wait_and_exit(void *arg)
-{
-	char c;
-
-	return read(((int *)arg)[0], &c, 1) == 1 ? 0 : 1;
-}
-
-/* The process that outlives the one that shares with it has it to the end. */
-TEST_F(drop, sharer_that_exits_last)
-{
-	uint8_t *stack = map_pages(16, PROT_READ | PROT_WRITE);
-	struct trace_peer p;
-	pid_t sharer = -1;
-
-	ASSERT_NE(NULL, stack);
-	ASSERT_EQ(0, prctl(PR_SET_CHILD_SUBREAPER, 1));
-	if (!peer_fork(&p)) {
-		sharer = clone(wait_and_exit, stack + 16 * PAGE,
-			       CLONE_VM | SIGCHLD, p.to);
-		_exit(write(p.from[1], &sharer, sizeof(sharer)) !=
-		      sizeof(sharer));
-	}
-	ASSERT_LT(0, p.pid);
-	ASSERT_EQ(sizeof(sharer), read(p.from[0], &sharer, sizeof(sharer)));
-	ASSERT_EQ(0, exit_status(p.pid));
-	EXPECT_NO_DROP();
-	peer_say(p.to);
-	ASSERT_EQ(0, exit_status(sharer));
-	EXPECT_DROP(sharer, "exit");
-}
-
-/* Says when another process has come to the page, and waits. */
-static void make_wait_for(const struct trace_peer *p, uint8_t *page)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = {
-		.range = { addr_of(page), PAGE },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
-	struct uffd_msg msg;
-
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) ||
-	    ioctl(fd, UFFDIO_REGISTER, &reg))
-		_exit(1);
-	peer_say(p->from);
-	if (read(fd, &msg, sizeof(msg)) != sizeof(msg))
-		_exit(2);
-	peer_say(p->from);
-	pause();
-	_exit(3);
-}
-
-static int read_page_of(pid_t pid, uint8_t *page)
-{
-	char c;
-	struct iovec here = { &c, 1 }, there = { page, 1 };
-
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == 1 ? 0 : 1;
-}
-
-/* Whose address space it was is not known to who is the last to look into it. */
-TEST_F(drop, not_of_one_that_looks_into_it)
-{
-	uint8_t *page = map_pages(1, PROT_READ | PROT_WRITE);
-	struct trace_peer p;
-	pid_t reader;
-	int status;
-
-	ASSERT_NE(NULL, page);
-	ASSERT_EQ(0, madvise(page, PAGE, MADV_DONTNEED));
-	if (!peer_fork(&p))
-		make_wait_for(&p, page);
-	ASSERT_LT(0, p.pid);
-	ASSERT_TRUE(peer_hear(p.from));
-	reader = fork();
-	if (!reader)
-		_exit(read_page_of(p.pid, page));
-	ASSERT_LT(0, reader);
-	ASSERT_TRUE(peer_hear(p.from));
-	ASSERT_EQ(0, kill(p.pid, SIGKILL));
-	ASSERT_EQ(p.pid, waitpid(p.pid, &status, 0));
-	ASSERT_EQ(0, exit_status(reader));
-	EXPECT_DROP(reader, "exit");
 }
 
 TEST_HARNESS_MAIN
