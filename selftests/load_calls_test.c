@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many system calls the C library spends on the objects that it loads, and
+ * How many system calls the C library spends on the objects that it loads: one at
+ * start-up, one for each dlopen() and dlclose(), however many objects that are; and
  * on a kernel or under a filter that refuses them.
  */
 #include <dlfcn.h>
@@ -20,9 +21,14 @@
 #include "kselftest_harness.h"
 #include "unwind_plugin.h"
 
-#define PLUGIN "./unwind_plugin.so"
+/* Of them the first needs the other two. */
+#define OBJECT "./load_object.so"
+#define NR_OBJECTS 3
 
-/* What the plugin calls. */
+/* Between what is counted: no part of the C library calls it. */
+#define NEXT_PHASE_NR __NR_getpgrp
+
+/* What the preloaded plugin calls. */
 void plugin_event(enum plugin_event event)
 {
 }
@@ -56,22 +62,26 @@ static int count_texts(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* The status is how many texts are registered and unregistered, or 0. */
+/* The status is how many texts there are at start-up and in the objects, or 0. */
 static int load(void)
 {
 	unsigned int before = 0, nr = 0;
-	void *plugin;
+	void *object;
 
 	dl_iterate_phdr(count_texts, &before);
-	plugin = dlopen(PLUGIN, RTLD_NOW);
-	if (!plugin)
+	syscall(NEXT_PHASE_NR);
+	object = dlopen(OBJECT, RTLD_NOW);
+	syscall(NEXT_PHASE_NR);
+	if (!object)
 		return 0;
 	dl_iterate_phdr(count_texts, &nr);
-	if (dlclose(plugin))
+	if (dlclose(object))
 		return 0;
 
-	return nr + (nr - before);
+	return before << 4 | (nr - before);
 }
+
+enum phase { START, DLOPEN, DLCLOSE, NR_PHASES };
 
 FIXTURE(calls)
 {
@@ -83,14 +93,17 @@ FIXTURE_VARIANT(calls)
 {
 	int error;		/* what each call gets, or 0: what the kernel says */
 	const char *tunable;
-	int nr;			/* how many calls, or -1: one for each text */
+	int nr[NR_PHASES];	/* how many calls */
 };
 
-/* At start-up, by dlopen() and by dlclose(). */
-FIXTURE_VARIANT_ADD(calls, taken) { .nr = 3 };
-FIXTURE_VARIANT_ADD(calls, unknown) { .error = -ENOSYS, .nr = 1 };
-FIXTURE_VARIANT_ADD(calls, forbidden) { .error = -EPERM, .nr = 1 };
-FIXTURE_VARIANT_ADD(calls, failing) { .error = -ENOMEM, .nr = -1 };
+/* libc and the plugin; the objects, twice. */
+#define NR_TEXTS { 2, NR_OBJECTS, NR_OBJECTS }
+
+FIXTURE_VARIANT_ADD(calls, taken) { .nr = { 1, 1, 1 } };
+FIXTURE_VARIANT_ADD(calls, unknown) { .error = -ENOSYS, .nr = { 1 } };
+FIXTURE_VARIANT_ADD(calls, forbidden) { .error = -EPERM, .nr = { 1 } };
+/* After an entry that fails, the next one is the first of a batch. */
+FIXTURE_VARIANT_ADD(calls, failing) { .error = -ENOMEM, .nr = NR_TEXTS };
 FIXTURE_VARIANT_ADD(calls, unwanted) {
 	.tunable = "GLIBC_TUNABLES=glibc.rtld.codectl=0",
 };
@@ -101,7 +114,8 @@ static int listen_to_calls(void)
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_codectl, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_codectl, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NEXT_PHASE_NR, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -116,7 +130,7 @@ static int listen_to_calls(void)
 
 FIXTURE_SETUP(calls)
 {
-	const char *env[] = { variant->tunable, NULL };
+	const char *env[] = { "LD_PRELOAD=./unwind_plugin.so", variant->tunable, NULL };
 	int fds[2];
 
 	REQUIRE_CODECTL();
@@ -140,8 +154,8 @@ FIXTURE_TEARDOWN(calls)
 {
 }
 
-/* Whether there was a call; answers it. */
-static bool next_call(int listener, int error)
+/* The number of the next call, which is answered; -1 if there is none. */
+static int next_call(int listener, int error)
 {
 	struct seccomp_notif call = { 0 };
 	struct seccomp_notif_resp answer = { 0 };
@@ -149,27 +163,38 @@ static bool next_call(int listener, int error)
 
 	if (poll(&p, 1, -1) != 1 || !(p.revents & POLLIN) ||
 	    ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call))
-		return false;
+		return -1;
 	answer.id = call.id;
-	answer.error = error;
-	answer.flags = error ? 0 : SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	answer.error = call.data.nr == __NR_codectl ? error : 0;
+	answer.flags = answer.error ? 0 : SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer))
+		return -1;
 
-	return !ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	return call.data.nr;
 }
 
 TEST_F(calls, number)
 {
-	int nr = 0, status;
+	static const int texts[] = NR_TEXTS;
+	int nr[NR_PHASES] = { 0 };
+	enum phase phase = START;
+	int status, call;
 
-	while (next_call(self->listener, variant->error))
-		nr++;
+	while ((call = next_call(self->listener, variant->error)) >= 0) {
+		if (call == __NR_codectl)
+			nr[phase]++;
+		else
+			ASSERT_GT(NR_PHASES, ++phase);
+	}
 	ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
 	ASSERT_TRUE(WIFEXITED(status));
-	TH_LOG("%d calls for %d texts", nr, WEXITSTATUS(status));
-	/* libc, the plugin twice. */
-	EXPECT_LE(3, WEXITSTATUS(status));
-	/* After an entry that fails, the next one is the first of a batch. */
-	EXPECT_EQ(variant->nr < 0 ? WEXITSTATUS(status) : variant->nr, nr);
+	EXPECT_EQ(texts[START] << 4 | texts[DLOPEN], WEXITSTATUS(status));
+	ASSERT_EQ(DLCLOSE, phase);
+	for (phase = START; phase < NR_PHASES; phase++) {
+		EXPECT_EQ(variant->nr[phase], nr[phase]) {
+			TH_LOG("phase %d", phase);
+		}
+	}
 }
 
 int main(int argc, char **argv)
