@@ -118,28 +118,63 @@ static int copy_self(const char *name, int kind)
 }
 
 /* What a copy says of its own frames: were they in its stack? */
-enum { FOUND, NOT_FOUND = 2, NO_STACK };
+enum { FOUND, NOT_FOUND = 2, NO_STACK, NOT_REGISTERED };
 
-/* Frames that have frame pointers, or others. */
-static int run_copy(int kind, const char *frames)
+#define COPY "/tmp/unwind_fallback"
+
+static int run(const char *path, char *const argv[])
 {
-	static const char name[] = "/tmp/unwind_fallback";
 	int status = -1;
-	pid_t pid;
+	pid_t pid = vfork();
 
-	if (copy_self(name, kind))
-		return -1;
-	pid = vfork();
 	if (!pid) {
-		/* ld.so would register it, and be told that it is refused. */
-		putenv("GLIBC_TUNABLES=glibc.rtld.codectl=0");
-		execl(name, name, frames, NULL);
+		execv(path, argv);
 		_exit(1);
 	}
 	waitpid(pid, &status, 0);
-	unlink(name);
 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Frames that have frame pointers, or others. */
+static int run_copy(int kind, char *frames)
+{
+	char *const argv[] = { COPY, frames, NULL };
+	int ret = copy_self(COPY, kind) ? -1 : run(COPY, argv);
+
+	unlink(COPY);
+
+	return ret;
+}
+
+/* The path of the dynamic linker of this program; 0 or -1. */
+static int find_linker(char *path, size_t size)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	Elf64_Phdr phdr;
+	off_t at;
+	int ret = -1;
+
+	if (!find_header(fd, PT_INTERP, &phdr, &at) && phdr.p_filesz <= size)
+		ret = pread(fd, path, phdr.p_filesz, phdr.p_offset) -
+		      (ssize_t)phdr.p_filesz;
+	close(fd);
+
+	return ret;
+}
+
+/* Mapped and registered by the dynamic linker. */
+static int run_loaded_copy(int kind, char *frames)
+{
+	char linker[128];
+	char *const argv[] = { linker, COPY, frames, "--registered", NULL };
+	int ret = -1;
+
+	if (!find_linker(linker, sizeof(linker)) && !copy_self(COPY, kind))
+		ret = run(linker, argv);
+	unlink(COPY);
+
+	return ret;
 }
 
 TEST(version_3)
@@ -156,6 +191,17 @@ TEST(other_versions)
 	EXPECT_EQ(FOUND, run_copy(1, "--frames"));
 	EXPECT_EQ(FOUND, run_copy(4, "--frames"));
 	EXPECT_EQ(NOT_FOUND, run_copy(2, "--plain"));
+}
+
+/* The dynamic linker does not look into what it registers. */
+TEST(other_versions_that_are_registered)
+{
+	REQUIRE_CODECTL();
+	EXPECT_EQ(FOUND, run_loaded_copy(3, "--frames"));
+	EXPECT_EQ(FOUND, run_loaded_copy(3, "--plain"));
+	EXPECT_EQ(FOUND, run_loaded_copy(2, "--frames"));
+	EXPECT_EQ(FOUND, run_loaded_copy(4, "--frames"));
+	EXPECT_EQ(NOT_FOUND, run_loaded_copy(2, "--plain"));
 }
 
 /* The first counts. */
@@ -488,8 +534,21 @@ TEST_F(unwind, unregistered_below_a_handler)
 	EXPECT_EQ(truth.noted[0], self->stack.ip[3]);
 }
 
+/* With its section, which is shown whether or not it can be read. */
+static bool is_registered(void)
+{
+	struct proc_line l;
+	uint64_t start, end;
+
+	return !text_segment_of(is_registered, &start, &end) &&
+	       proc_line_of(start, &l) &&
+	       l.q.text_end == end && l.q.sframe_start < l.q.sframe_end;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[2], "--registered") && !is_registered())
+		return NOT_REGISTERED;
 	if (argc > 1 && !strcmp(argv[1], "--frames"))
 		return frames(outer);
 	if (argc > 1 && !strcmp(argv[1], "--plain"))
