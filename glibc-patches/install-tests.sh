@@ -21,22 +21,30 @@ dest=$(cd "$2" && pwd)
 [ -e "$obj/libc.so" ] || die "$obj holds no finished build of glibc"
 src=$(cd "$obj" && cd "$(sed -n 's/^srcdir = //p' Makefile)" && pwd)
 
-# Every source is a program or, by its name, a module.
-files=()
-for path in "$src"/sysdeps/unix/sysv/linux/x86_64/64/tst-codectl*.c \
-	"$src"/sysdeps/x86_64/tst-trampoline*.c "$src"/elf/tst-sframe-backtrace.c; do
-	name=${path##*/}
-	name=${name%.c}
-	case $name in
-	*-missingmod) ;;
-	*mod | *mod[0-9]) files+=("$name.so") ;;
-	*) files+=("$name") ;;
-	esac
-done
-make -s -r -j "$(nproc)" -C "$src/elf" objdir="$obj" "${files[@]/#/$obj/elf/}" \
-	> "$dest/build.log" 2>&1 || die "a test cannot be built: see $dest/build.log"
+# build SUBDIR SOURCE... - every source is a program or, by its name, a module
+build()
+{
+	local subdir=$1 path name files=()
+	shift
+
+	for path; do
+		name=${path##*/}
+		name=${name%.c}
+		case $name in
+		*-missingmod) ;;
+		*mod | *mod[0-9]) files+=("$obj/$subdir/$name.so") ;;
+		*) files+=("$obj/$subdir/$name") ;;
+		esac
+	done
+	make -s -r -j "$(nproc)" -C "$src/$subdir" objdir="$obj" "${files[@]}" \
+		>> "$dest/build.log" 2>&1 || die "a test cannot be built: see $dest/build.log"
+	install -m 755 "${files[@]}" "$dest/"
+}
+
+linux=$src/sysdeps/unix/sysv/linux/x86_64
 rm -f "$dest/build.log"
-for name in "${files[@]}"; do
-	install -m 755 "$obj/elf/$name" "$dest/"
-done
+build elf "$linux"/64/tst-codectl*.c "$src"/sysdeps/x86_64/tst-trampoline*.c \
+	"$src"/elf/tst-sframe-backtrace.c
+build misc "$linux"/tst-clone3-stack.c
+rm -f "$dest/build.log"
 install -m 755 "$here/run-tests.sh" "$dest/"
