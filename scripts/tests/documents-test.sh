@@ -29,6 +29,38 @@ typed=$(grep -n -E '[0-9] ?(ns|µs|insns)\b' README.md docs/testing.md docs/dema
 [ -z "$typed" ]
 result $? "figures of the benchmark are written in one place${typed:+, not in $typed}"
 
+# expect_count NAME PROGRAMS SEEN NEW - a row of a page, by the results in $work
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+expect_count()
+{
+	echo "| a promise | $2 | $3 |" > "$work/page.md"
+	output=$(awk -f scripts/test-docs.awk "$work"/*.tap "$work/page.md")
+	[ "$output" = "| a promise | $2 | $4 |" ] || echo "# $output"
+	[ "$output" = "| a promise | $2 | $4 |" ]
+	result $? "tests are counted: $1"
+}
+
+printf '%s\n' '# plan a_test b_static_test' '# begin a_test' 1..2 'ok 1 x' 'not ok 2 y' '# end a_test 1' \
+	'# begin b_test' 1..1 'ok 1 x' '# end b_test 0' '# begin b_static_test' 1..1 'ok 1 x' \
+	'# end b_static_test 0' '# begin b_static_pie_test' 1..2 'ok 1 x' 'ok 2 y' '# end b_static_pie_test 0' \
+	'# begin kunit-k' 1..1 '    ok 1 x' '    ok 2 y' '        ok 1 z' 'ok 1 k' '# end kunit-k 0' \
+	> "$work/guest-fast.tap"
+printf '%s\n' '# plan a_test' '# begin a_test' 1..1 'ok 1 x' '# end a_test 0' > "$work/guest-rest.tap"
+printf '%s\n' 'ok 1 x' 'ok 2 y' 'ok 3 z' 1..3 | tee "$work/libcodectl-c_test.tap" > "$work/tool.tap"
+# shellcheck disable=SC2016
+{
+	expect_count "by the run that has most" '`a_test`' '9 tests' '2 tests'
+	expect_count "of several programs" '`a_test`, `make check-guest T=b_test`' '9 tests; 4 x' '3 tests; 4 x'
+	expect_count "not of those after the semicolon" '`a_test`; `b_test`' '9 tests' '2 tests'
+	expect_count "linked in three ways" '`b_test`, also static and static-pie' '9 tests' '4 tests'
+	expect_count "cases of KUnit" '`kunit-k`' '9 cases' '2 cases'
+	expect_count "of the library and of a target" '`make -C x check` (`c_test`), `make check-tool`' \
+		'1,000 tests' '6 tests'
+	expect_count "not if a program has no result" '`a_test`, `d_test`' '9 tests' '9 tests'
+	expect_count "no other number" '`a_test`' '9 of 9' '9 of 9'
+}
+
 run "each command of README, and make's of the other pages, is there" \
 	scripts/check-commands.sh "$PWD"
 finish
