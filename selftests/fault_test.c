@@ -471,26 +471,26 @@ TEST_F(fault, ask_by_another_path)
 	rmdir("/tmp/fault_dir");
 }
 
-/* ------------------------------------------------------------ no memory for a tree */
+/* ------------------------------------------------------------ no memory for registrations */
 
-/* This task gets none of the nodes of trees, rather than all but one. */
-static int refuse_nodes(bool on)
+/* This task gets none of them, rather than all but one. */
+static int refuse_regions(bool on)
 {
 	return fault_write(FAILSLAB "probability", "0") ||
 	       fault_write("/proc/self/make-it-fail", on ? "1" : "0") ||
-	       fault_write("/sys/kernel/slab/maple_node/failslab", on ? "1" : "0") ||
+	       fault_write("/sys/kernel/slab/codectl_region/failslab", on ? "1" : "0") ||
 	       fault_write(FAILSLAB "cache-filter", on ? "Y" : "N") ||
 	       fault_write(FAILSLAB "task-filter", on ? "Y" : "N") ||
 	       fault_write(FAILSLAB "times", on ? "-1" : "1") ||
 	       (on && fault_write(FAILSLAB "probability", "100"));
 }
 
-FIXTURE(nodes)
+FIXTURE(regions)
 {
 	uint64_t text;
 };
 
-FIXTURE_SETUP(nodes)
+FIXTURE_SETUP(regions)
 {
 	uint8_t *mem;
 	int fd;
@@ -505,9 +505,9 @@ FIXTURE_SETUP(nodes)
 }
 
 /* Even when the test died in between. */
-FIXTURE_TEARDOWN_PARENT(nodes)
+FIXTURE_TEARDOWN_PARENT(regions)
 {
-	refuse_nodes(false);
+	refuse_regions(false);
 }
 
 /*
@@ -521,9 +521,9 @@ static unsigned int each_refused(struct __test_metadata *_metadata, uint64_t tex
 	int ret;
 
 	for (uint64_t start = text; start < text + 64 * PAGE; start += 2 * PAGE) {
-		ASSERT_EQ(0, refuse_nodes(true));
+		ASSERT_EQ(0, refuse_regions(true));
 		ret = call(start, start + PAGE);
-		ASSERT_EQ(0, refuse_nodes(false));
+		ASSERT_EQ(0, refuse_regions(false));
 		ASSERT_TRUE(!ret || ret == -ENOMEM);
 		refused += !!ret;
 		EXPECT_EQ(ret ? 0 : error, call(start, start + PAGE));
@@ -531,15 +531,28 @@ static unsigned int each_refused(struct __test_metadata *_metadata, uint64_t tex
 	return refused;
 }
 
-TEST_F(nodes, register_and_unregister)
+TEST_F(regions, register_and_unregister)
 {
-	unsigned int registered, unregistered;
+	EXPECT_EQ(32, each_refused(_metadata, self->text, register_claim, -EEXIST));
+	EXPECT_EQ(0, each_refused(_metadata, self->text, unregister_text, -ENOENT));
+}
 
-	registered = each_refused(_metadata, self->text, register_claim, -EEXIST);
-	unregistered = each_refused(_metadata, self->text, unregister_text, -ENOENT);
-	TH_LOG("refused %u, and %u to go", registered, unregistered);
-	EXPECT_LT(0, registered);
-	EXPECT_LT(0, unregistered);
+/* Of what is shared with a child, the first change takes a copy. */
+TEST_F(regions, unregister_what_is_shared)
+{
+	pid_t pid;
+
+	for (uint64_t start = self->text; start < self->text + 64 * PAGE; start += 2 * PAGE)
+		ASSERT_EQ(0, register_claim(start, start + PAGE));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	EXPECT_EQ(1, each_refused(_metadata, self->text, unregister_text, -ENOENT));
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
 }
 
 TEST_HARNESS_MAIN

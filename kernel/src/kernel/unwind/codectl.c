@@ -109,7 +109,7 @@ static char *codectl_copy_string(u64 addr, u32 *bytes)
 	return str;
 }
 
-DEFINE_FREE(codectl_claim, struct codectl_claim *, codectl_claim_free(_T))
+DEFINE_FREE(codectl_claim, struct codectl_claim *, codectl_claim_put(_T))
 
 static struct codectl_claim *codectl_copy_claim(const struct code_elf_info *info)
 {
@@ -128,6 +128,7 @@ static struct codectl_claim *codectl_copy_claim(const struct code_elf_info *info
 	if (!claim)
 		return ERR_PTR(-ENOMEM);
 
+	refcount_set(&claim->ref, 1);
 	claim->bytes = kmalloc_size_roundup(sizeof(*claim));
 	str = codectl_copy_string(info->pathname, &claim->bytes);
 	if (IS_ERR(str))
@@ -264,7 +265,7 @@ static int codectl_read_elf(const void __user *uinfo, size_t usize,
 
 	region = codectl_region_alloc();
 	if (!region) {
-		codectl_claim_free(claim);
+		codectl_claim_put(claim);
 		return -ENOMEM;
 	}
 	region->claim = claim;

@@ -75,7 +75,7 @@ bool codectl_note_text(struct mm_struct *mm, struct codectl_region *region)
 
 	region->inode = file_inode(file);
 	region->text_offset = region->text_start - base;
-	codectl_claim_free(region->claim);
+	codectl_claim_put(region->claim);
 	region->claim = NULL;
 
 	return true;

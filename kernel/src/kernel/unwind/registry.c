@@ -2,8 +2,8 @@
 /*
  * Registry of the code in an address space
  *
- * mm->codectl points to a maple tree of registrations, keyed by text range, or
- * is NULL where nothing is registered.
+ * mm->codectl points to a tree of registrations, ordered by text range, or is
+ * NULL where nothing is registered.
  *
  * Writers hold the mmap lock for writing: registering, unregistering and mapping
  * changes exclude one another.  fork() lets the child share the registry of its
@@ -13,22 +13,20 @@
  * has for itself into a shared one, so seeing a reference count of 1 under that
  * lock is final.
  *
- * Lookups hold RCU only, and only while they search: reading tables in user memory
- * may sleep for as long as user space likes.  So they copy what they need, read
- * the tables, and then ask codectl_valid() whether the registration was still
- * there after the last read.
+ * Lookups hold RCU only, and search while a writer moves nodes: lookup.c.
  *
  * Generations come from one counter for all address spaces, so that neither a
- * registry nor a registration ever has the generation of another.
+ * registry nor a registration ever has the generation of another; but copies of a
+ * registration have that of the original.
  */
 #include <linux/codectl.h>
-#include <linux/maple_tree.h>
 #include <linux/mm.h>
+#include <linux/rbtree.h>
 #include <linux/sched.h>
+#include <linux/seqlock.h>
 #include <linux/slab.h>
 #include <linux/unwind_deferred.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 
 #include "registry.h"
 
@@ -36,17 +34,6 @@
 
 static atomic64_t codectl_gen = ATOMIC64_INIT(0);
 static struct kmem_cache *codectl_region_cachep __ro_after_init;
-
-/*
- * In the pointer to an ELF registration: something was mapped over its text.  It is one
- * address space that says so, and not the registration, which others may share.
- */
-#define CODECTL_MAPPED_OVER	1UL
-
-static struct codectl_region *codectl_entry_region(void *entry)
-{
-	return xa_untag_pointer(entry);
-}
 
 /**
  * codectl_next_id() - a number that nothing else gets
@@ -71,9 +58,9 @@ struct codectl_region *codectl_region_alloc(void)
 	return region;
 }
 
-void codectl_claim_free(struct codectl_claim *claim)
+void codectl_claim_put(struct codectl_claim *claim)
 {
-	if (!claim)
+	if (!claim || !refcount_dec_and_test(&claim->ref))
 		return;
 
 	kfree(claim->pathname);
@@ -81,41 +68,61 @@ void codectl_claim_free(struct codectl_claim *claim)
 	kfree(claim);
 }
 
-static void codectl_region_free(struct codectl_region *region)
+void codectl_region_put(struct codectl_region *region)
 {
-	codectl_claim_free(region->claim);
+	if (!refcount_dec_and_test(&region->ref))
+		return;
+
+	/* Lookups do not read the claim. */
+	codectl_claim_put(region->claim);
+	kfree_rcu(region, rcu);
+}
+
+/* As codectl_region_put(), where no lookup can come upon it any more. */
+static void codectl_region_put_now(struct codectl_region *region)
+{
+	if (!refcount_dec_and_test(&region->ref))
+		return;
+
+	codectl_claim_put(region->claim);
 	kmem_cache_free(codectl_region_cachep, region);
 }
 
-static void codectl_region_free_rcu(struct rcu_head *rcu)
+static struct codectl_region *
+codectl_region_copy(const struct codectl_region *old, gfp_t gfp)
 {
-	codectl_region_free(container_of(rcu, struct codectl_region, rcu));
-}
+	struct codectl_region *region;
 
-void codectl_region_put(struct codectl_region *region)
-{
-	if (refcount_dec_and_test(&region->ref))
-		call_rcu(&region->rcu, codectl_region_free_rcu);
+	region = kmem_cache_alloc(codectl_region_cachep, gfp);
+	if (!region)
+		return NULL;
+
+	refcount_set(&region->ref, 1);
+	region->text_start = old->text_start;
+	region->text_end = old->text_end;
+	region->gen = old->gen;
+	region->tables = old->tables;
+	region->mapped_over = old->mapped_over;
+	region->elf_start = old->elf_start;
+	region->elf_end = old->elf_end;
+	region->inode = old->inode;
+	region->text_offset = old->text_offset;
+	region->claim = old->claim;
+	if (region->claim)
+		refcount_inc(&region->claim->ref);
+
+	return region;
 }
 
 /* Nobody searches the tree any more. */
 static void codectl_registry_free(struct codectl_registry *reg)
 {
-	MA_STATE(mas, &reg->tree, 0, 0);
-	struct codectl_region *region;
-	void *entry;
+	struct codectl_region *region, *next;
 
-	mas_for_each(&mas, entry, ULONG_MAX) {
-		region = codectl_entry_region(entry);
-		if (!reg->exclusive)
-			codectl_region_put(region);
-		else if (refcount_dec_and_test(&region->ref))
-			codectl_region_free(region);
+	rbtree_postorder_for_each_entry_safe(region, next, &reg->tree, node) {
+		codectl_region_put_now(region);
 		cond_resched();
 	}
-	/* Nobody looks any more: its nodes need not wait for a grace period. */
-	mt_clear_in_rcu(&reg->tree);
-	__mt_destroy(&reg->tree);
 	kfree(reg);
 }
 
@@ -134,12 +141,7 @@ static struct codectl_registry *codectl_registry_alloc(gfp_t gfp)
 	if (!reg)
 		return NULL;
 
-	/*
-	 * The lock is that of whichever address space owns the registry, which
-	 * changes when a parent that shares it with its child goes first: the
-	 * tree is not told of it, and the functions below assert it instead.
-	 */
-	mt_init_flags(&reg->tree, MT_FLAGS_USE_RCU | MT_FLAGS_LOCK_EXTERN);
+	seqcount_init(&reg->seq);
 	refcount_set(&reg->ref, 1);
 	reg->gen = codectl_next_id();
 	reg->exclusive = true;
@@ -154,27 +156,38 @@ static void codectl_registry_put(struct codectl_registry *reg)
 		queue_rcu_work(system_dfl_wq, &reg->free_work);
 }
 
-/* A copy that nobody else has seen yet; the registrations are shared. */
-static struct codectl_registry *
-codectl_registry_copy(struct codectl_registry *old, gfp_t gfp)
+/* Copies the registrations of a registry into one that nobody else has seen yet. */
+static bool codectl_copy_regions(struct codectl_registry *reg,
+				 const struct codectl_registry *old, gfp_t gfp)
 {
-	struct codectl_registry *reg = codectl_registry_alloc(gfp);
-	void *entry;
+	struct rb_node *node, *last = NULL;
+	struct codectl_region *region;
 
-	if (!reg)
-		return NULL;
-
-	reg->exclusive = false;
-	if (__mt_dup(&old->tree, &reg->tree, gfp)) {
-		kfree(reg);
-		return NULL;
+	for (node = rb_first(&old->tree); node; node = rb_next(node)) {
+		region = codectl_region_copy(codectl_entry(node), gfp);
+		if (!region)
+			return false;
+		rb_link_node(&region->node, last,
+			     last ? &last->rb_right : &reg->tree.rb_node);
+		rb_insert_color(&region->node, &reg->tree);
+		last = &region->node;
+		cond_resched();
 	}
-
-	MA_STATE(mas, &reg->tree, 0, 0);
-	mas_for_each(&mas, entry, ULONG_MAX)
-		refcount_inc(&codectl_entry_region(entry)->ref);
 	reg->nr = old->nr;
 	reg->claim_bytes = old->claim_bytes;
+
+	return true;
+}
+
+static struct codectl_registry *
+codectl_registry_copy(const struct codectl_registry *old, gfp_t gfp)
+{
+	struct codectl_registry *reg = codectl_registry_alloc(gfp);
+
+	if (reg && !codectl_copy_regions(reg, old, gfp)) {
+		codectl_registry_free(reg);
+		return NULL;
+	}
 
 	return reg;
 }
@@ -219,11 +232,27 @@ static void codectl_registry_drop(struct mm_struct *mm)
 	codectl_registry_put(reg);
 }
 
+/*
+ * As codectl_registry_own(), for what cannot be refused any more: the allocations do
+ * not fail.  Should one do so all the same, what the address space loses is its
+ * tables: better than to keep one for code that is gone.
+ */
+static struct codectl_registry *codectl_registry_must_own(struct mm_struct *mm)
+{
+	struct codectl_registry *reg =
+		codectl_registry_own(mm, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+
+	if (!reg)
+		codectl_registry_drop(mm);
+
+	return reg;
+}
+
 /* After the tree has changed, and before user space can know that it has. */
 static void codectl_registry_changed(struct mm_struct *mm,
 				     struct codectl_registry *reg)
 {
-	/* Pairs with smp_load_acquire() in codectl_search(). */
+	/* Pairs with smp_load_acquire() in codectl_find(). */
 	smp_store_release(&reg->gen, codectl_next_id());
 	if (!reg->nr)
 		codectl_registry_drop(mm);
@@ -235,52 +264,50 @@ static void codectl_registry_changed(struct mm_struct *mm,
 	smp_wmb();
 }
 
-/* A range without registrations, as large as @mas has found it. */
-static void codectl_keep_gap(struct codectl_registry *reg,
-			     const struct ma_state *mas)
+/* The first registration with text in a range, or NULL. */
+static struct codectl_region *
+codectl_first(const struct codectl_registry *reg, unsigned long start,
+	      unsigned long end)
 {
-	reg->gap_start = mas->index;
-	reg->gap_end = mas->last == ULONG_MAX ? ULONG_MAX : mas->last + 1;
-}
+	struct codectl_region *region = codectl_search_from(reg, start);
 
-/* Is it known that there are no registrations with text in a range? */
-static bool codectl_in_gap(const struct codectl_registry *reg,
-			   unsigned long start, unsigned long end)
-{
-	return refcount_read(&reg->ref) == 1 && start >= reg->gap_start &&
-	       end <= reg->gap_end;
-}
-
-/*
- * The entry of the first registration with text in a range, or NULL, and its gap is
- * remembered: most ranges are next to the one before.
- */
-static void *codectl_first(struct codectl_registry *reg, unsigned long start,
-			   unsigned long end)
-{
-	void *entry;
-
-	if (codectl_in_gap(reg, start, end))
-		return NULL;
-
-	MA_STATE(mas, &reg->tree, start, start);
-
-	entry = mas_walk(&mas);
-	if (entry)
-		return entry;
-	if (mas.last >= end - 1) {
-		if (refcount_read(&reg->ref) == 1)
-			codectl_keep_gap(reg, &mas);
-		return NULL;
-	}
-	mas_set(&mas, start);
-
-	return mas_find(&mas, end - 1);
+	return region && region->text_start < end ? region : NULL;
 }
 
 static unsigned int codectl_claim_bytes(const struct codectl_region *region)
 {
 	return region->claim ? region->claim->bytes : 0;
+}
+
+/* Where a registration goes in a tree. */
+struct codectl_place {
+	struct rb_node	*parent;
+	struct rb_node	**link;
+};
+
+/* One that it overlaps, or else NULL, and @place is where it goes. */
+static struct codectl_region *
+codectl_find_place(struct codectl_registry *reg,
+		   const struct codectl_region *region,
+		   struct codectl_place *place)
+{
+	struct rb_node *parent = NULL, **link = &reg->tree.rb_node;
+	struct codectl_region *at;
+
+	while (*link) {
+		parent = *link;
+		at = codectl_entry(parent);
+		if (region->text_end <= at->text_start)
+			link = &parent->rb_left;
+		else if (region->text_start >= at->text_end)
+			link = &parent->rb_right;
+		else
+			return at;
+	}
+	place->parent = parent;
+	place->link = link;
+
+	return NULL;
 }
 
 /* What a registration may replace of those that it overlaps. */
@@ -294,21 +321,16 @@ struct codectl_overlap {
  * them is not to be replaced: ELF objects are, by ELF objects, once something was
  * mapped over their text.
  */
-static int codectl_count_overlap(struct codectl_registry *reg,
+static int codectl_count_overlap(const struct codectl_registry *reg,
 				 const struct codectl_region *region,
 				 struct codectl_overlap *overlap)
 {
 	unsigned long start = region->text_start;
-	struct codectl_region *old;
-	void *entry;
+	const struct codectl_region *old;
 
-	*overlap = (struct codectl_overlap) {};
-	while (start < region->text_end &&
-	       (entry = codectl_first(reg, start, region->text_end))) {
-		if (region->tables.is_jit ||
-		    xa_pointer_tag(entry) != CODECTL_MAPPED_OVER)
+	while ((old = codectl_first(reg, start, region->text_end))) {
+		if (region->tables.is_jit || !old->mapped_over)
 			return -EEXIST;
-		old = codectl_entry_region(entry);
 		overlap->nr++;
 		overlap->claim_bytes += codectl_claim_bytes(old);
 		start = old->text_end;
@@ -317,68 +339,75 @@ static int codectl_count_overlap(struct codectl_registry *reg,
 	return 0;
 }
 
-static int codectl_erase_region(struct mm_struct *mm,
-				struct codectl_registry *reg,
-				struct codectl_region *region, gfp_t gfp,
-				unsigned int reason)
+static int codectl_check_room(const struct codectl_registry *reg,
+			      const struct codectl_region *region,
+			      unsigned int max,
+			      const struct codectl_overlap *overlap)
 {
-	MA_STATE(mas, &reg->tree, region->text_start, region->text_end - 1);
-	int ret;
+	unsigned int nr = 0, bytes = codectl_claim_bytes(region);
 
-	ret = mas_store_gfp(&mas, NULL, gfp);
-	if (ret)
-		return ret;
+	if (reg) {
+		nr = reg->nr - overlap->nr;
+		bytes += reg->claim_bytes - overlap->claim_bytes;
+	}
 
+	return nr >= max || bytes > CODECTL_CLAIM_BYTES ? -ENOSPC : 0;
+}
+
+/* Lookups may miss what is below a node that is moved. */
+static void codectl_tree_insert(struct codectl_registry *reg,
+				struct codectl_region *region,
+				const struct codectl_place *place)
+{
+	preempt_disable();
+	write_seqcount_begin(&reg->seq);
+	rb_link_node_rcu(&region->node, place->parent, place->link);
+	rb_insert_color(&region->node, &reg->tree);
+	write_seqcount_end(&reg->seq);
+	preempt_enable();
+}
+
+static void codectl_tree_erase(struct codectl_registry *reg,
+			       struct codectl_region *region)
+{
+	preempt_disable();
+	write_seqcount_begin(&reg->seq);
+	rb_erase(&region->node, &reg->tree);
+	write_seqcount_end(&reg->seq);
+	preempt_enable();
+}
+
+static void codectl_erase_region(struct mm_struct *mm,
+				 struct codectl_registry *reg,
+				 struct codectl_region *region,
+				 unsigned int reason)
+{
+	codectl_tree_erase(reg, region);
 	reg->nr--;
 	reg->claim_bytes -= codectl_claim_bytes(region);
-	codectl_keep_gap(reg, &mas);
 	codectl_registry_changed(mm, reg);
 	/* Not where fork() leaves out of the child what the parent keeps. */
 	if (mm == current->mm)
 		trace_code_unregister(task_tgid_nr(current), region, reason);
 	codectl_region_put(region);
-
-	return 0;
 }
 
 /* Drops the registrations that overlap a range; cannot fail. */
 static void codectl_drop_overlap(struct mm_struct *mm, unsigned long start,
 				 unsigned long end, unsigned int reason)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
 	struct codectl_registry *reg = codectl_registry_locked(mm);
-	void *entry;
+	struct codectl_region *region;
 
-	while (reg && (entry = codectl_first(reg, start, end))) {
-		reg = codectl_registry_own(mm, gfp);
-		if (!reg || codectl_erase_region(mm, reg,
-						 codectl_entry_region(entry),
-						 gfp, reason)) {
-			codectl_registry_drop(mm);
-			return;
-		}
+	if (!codectl_first(reg, start, end))
+		return;
+
+	reg = codectl_registry_must_own(mm);
+	while (reg && (region = codectl_first(reg, start, end))) {
+		codectl_erase_region(mm, reg, region, reason);
 		reg = codectl_registry_locked(mm);
 		cond_resched();
 	}
-}
-
-static int codectl_check_room(struct codectl_registry *reg,
-			      const struct codectl_region *region,
-			      unsigned int max, struct codectl_overlap *overlap)
-{
-	unsigned int nr = 0, bytes = codectl_claim_bytes(region);
-	int ret;
-
-	*overlap = (struct codectl_overlap) {};
-	if (reg) {
-		ret = codectl_count_overlap(reg, region, overlap);
-		if (ret)
-			return ret;
-		nr = reg->nr - overlap->nr;
-		bytes += reg->claim_bytes - overlap->claim_bytes;
-	}
-
-	return nr >= max || bytes > CODECTL_CLAIM_BYTES ? -ENOSPC : 0;
 }
 
 /**
@@ -396,18 +425,20 @@ static int codectl_check_room(struct codectl_registry *reg,
 int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 		   unsigned int max)
 {
-	unsigned long start = region->text_start, end = region->text_end;
-	struct codectl_overlap overlap;
+	struct codectl_registry *reg, *old = codectl_registry_locked(mm);
+	struct codectl_overlap overlap = {};
 	gfp_t gfp = GFP_KERNEL_ACCOUNT;
-	struct codectl_registry *reg;
-	int ret;
+	struct codectl_place place;
+	int ret = 0;
 
-	ret = codectl_check_room(codectl_registry_locked(mm), region, max,
-				 &overlap);
+	if (old && codectl_find_place(old, region, &place))
+		ret = codectl_count_overlap(old, region, &overlap);
+	if (!ret)
+		ret = codectl_check_room(old, region, max, &overlap);
 	if (ret)
 		return ret;
 	if (overlap.nr) {
-		codectl_drop_overlap(mm, start, end,
+		codectl_drop_overlap(mm, region->text_start, region->text_end,
 				     CODECTL_UNREGISTER_REPLACED);
 		/* All or nothing. */
 		gfp |= __GFP_NOFAIL;
@@ -416,22 +447,17 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 	reg = codectl_registry_own(mm, gfp);
 	if (!reg)
 		return -ENOMEM;
-
-	MA_STATE(mas, &reg->tree, start, end - 1);
+	if (reg != old || overlap.nr)
+		codectl_find_place(reg, region, &place);
 
 	region->gen = codectl_next_id();
-	/* Mappings grow downwards: so does what comes next. */
-	if (start < reg->gap_end && end > reg->gap_start)
-		reg->gap_end = start;
-	ret = mas_store_gfp(&mas, region, gfp);
-	if (!ret) {
-		refcount_inc(&region->ref);
-		reg->nr++;
-		reg->claim_bytes += codectl_claim_bytes(region);
-	}
+	refcount_inc(&region->ref);
+	codectl_tree_insert(reg, region, &place);
+	reg->nr++;
+	reg->claim_bytes += codectl_claim_bytes(region);
 	codectl_registry_changed(mm, reg);
 
-	return ret;
+	return 0;
 }
 
 /**
@@ -443,55 +469,44 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
  * Does not wait for lookups: they discard what they found.
  *
  * Context: holds the mmap lock of @mm for writing; may sleep.
- * Return: 0, -ENOENT, or -ENOMEM.
+ * Return: 0, -ENOENT, or -ENOMEM, from which a shared registry alone can suffer.
  */
 int codectl_erase(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
-	struct codectl_registry *reg = codectl_registry_locked(mm);
+	struct codectl_registry *reg, *old = codectl_registry_locked(mm);
 	struct codectl_region *region;
 
-	region = reg ? codectl_entry_region(mtree_load(&reg->tree, start)) : NULL;
+	region = old ? codectl_search(old, start) : NULL;
 	if (!region || region->text_start != start || region->text_end != end)
 		return -ENOENT;
 
 	reg = codectl_registry_own(mm, GFP_KERNEL_ACCOUNT);
 	if (!reg)
 		return -ENOMEM;
+	if (reg != old)
+		region = codectl_search(reg, start);
+	codectl_erase_region(mm, reg, region, CODECTL_UNREGISTER_CALL);
 
-	return codectl_erase_region(mm, reg, region, GFP_KERNEL_ACCOUNT,
-				    CODECTL_UNREGISTER_CALL);
+	return 0;
 }
 
 /* Marks the ELF registrations that overlap a range; cannot fail. */
 static void codectl_mark_overlap(struct mm_struct *mm, unsigned long start,
 				 unsigned long end)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
 	struct codectl_registry *reg = codectl_registry_locked(mm);
 	struct codectl_region *region;
-	void *entry;
 
-	while (start < end && (entry = codectl_first(reg, start, end))) {
-		region = codectl_entry_region(entry);
-		start = region->text_end;
-		if (region->tables.is_jit || xa_pointer_tag(entry))
-			continue;
-		reg = codectl_registry_own(mm, gfp);
-		if (!reg)
-			return;
-
-		MA_STATE(mas, &reg->tree, region->text_start,
-			 region->text_end - 1);
-		mas_store_gfp(&mas, xa_tag_pointer(region, CODECTL_MAPPED_OVER),
-			      gfp);
+	while (reg && (region = codectl_first(reg, start, end))) {
+		if (region->tables.is_jit || region->mapped_over)
+			start = region->text_end;
+		else if (refcount_read(&reg->ref) == 1)
+			region->mapped_over = true;
+		else
+			reg = codectl_registry_must_own(mm);
 	}
 }
 
-/*
- * An unmapping cannot be refused any more when it gets here, so the allocations
- * do not fail.  Should one do so all the same, what the address space loses is
- * its tables: better than to keep one for code that is gone.
- */
 void __codectl_unmap(struct mm_struct *mm, unsigned long start,
 		     unsigned long end, bool replaced)
 {
@@ -530,19 +545,18 @@ static bool codectl_exit_reason(unsigned int *reason)
 	return unwind_deferred_in_exec();
 }
 
-static void codectl_trace_exit(struct codectl_registry *reg)
+/* Nobody changes it: others that have a share copy it first. */
+static void codectl_trace_exit(const struct codectl_registry *reg)
 {
-	MA_STATE(mas, &reg->tree, 0, 0);
+	struct rb_node *node;
 	unsigned int reason;
-	void *entry;
 
 	if (!trace_code_unregister_enabled() || !codectl_exit_reason(&reason))
 		return;
 
-	guard(rcu)();
-	mas_for_each(&mas, entry, ULONG_MAX)
+	for (node = rb_first(&reg->tree); node; node = rb_next(node))
 		trace_code_unregister(task_tgid_nr(current),
-				      codectl_entry_region(entry), reason);
+				      codectl_entry(node), reason);
 }
 
 /*
@@ -561,155 +575,6 @@ void __codectl_mm_exit(struct mm_struct *mm)
 		codectl_registry_free(reg);
 	else
 		codectl_registry_put(reg);
-}
-
-/**
- * codectl_generation() - get the generation of the registry of an address space
- * @mm: the address space
- *
- * Context: any but NMI; the address space cannot go away.
- * Return: the generation, unlike that of any other registry and of this one
- * before or after a change; 0 where nothing is registered.
- */
-u64 codectl_generation(struct mm_struct *mm)
-{
-	const struct codectl_registry *reg;
-
-	guard(rcu)();
-	reg = rcu_dereference(mm->codectl);
-
-	/* As in codectl_search(). */
-	return reg ? smp_load_acquire(&reg->gen) : 0;
-}
-
-static struct codectl_region *
-codectl_search(struct codectl_registry *reg, unsigned long ip, u64 *gen)
-{
-	MA_STATE(mas, &reg->tree, ip, ip);
-
-	/*
-	 * The generation before the search: with one from after it, a change in
-	 * between would pass unseen.  Pairs with the release of the generation
-	 * in codectl_registry_changed(), which comes after the change.
-	 */
-	*gen = smp_load_acquire(&reg->gen);
-
-	return codectl_entry_region(mas_walk(&mas));
-}
-
-/**
- * codectl_find() - find the registration that covers an address
- * @mm: the address space
- * @ip: the address
- * @lookup: where a copy of the registration is stored
- *
- * Where the registry is replaced again and again meanwhile, the copy is one
- * that codectl_valid() refuses.
- *
- * Context: any but NMI; the address space cannot go away.
- * Return: whether there is one.
- */
-bool codectl_find(struct mm_struct *mm, unsigned long ip,
-		  struct codectl_lookup *lookup)
-{
-	struct codectl_registry *reg;
-	struct codectl_region *region;
-	unsigned int tries;
-	u64 gen;
-
-	guard(rcu)();
-	for (tries = 0; tries < 4; tries++) {
-		reg = rcu_dereference(mm->codectl);
-		if (!reg)
-			return false;
-
-		region = codectl_search(reg, ip, &gen);
-
-		/*
-		 * A registry that was shared and replaced here may have become
-		 * that of the other address space alone and changed with it.
-		 * Pairs with the full barrier in the refcount_dec_and_test() by
-		 * which this one gave up its share after replacing it.
-		 */
-		smp_rmb();
-		if (rcu_access_pointer(mm->codectl) != reg)
-			continue;
-		if (!region)
-			return false;
-
-		lookup->text_start = region->text_start;
-		lookup->text_end = region->text_end;
-		lookup->gen = region->gen;
-		lookup->registry_gen = gen;
-		lookup->tables = region->tables;
-
-		return true;
-	}
-
-	*lookup = (struct codectl_lookup) {};
-
-	return true;
-}
-
-/**
- * codectl_remains() - is a registration still there?
- * @reg: the registry, which has changed
- * @lookup: what codectl_find() found
- *
- * Context: RCU.
- * Return: whether it is.
- */
-bool codectl_remains(struct codectl_registry *reg,
-		     const struct codectl_lookup *lookup)
-{
-	MA_STATE(mas, &reg->tree, lookup->text_start, lookup->text_start);
-	struct codectl_region *region = codectl_entry_region(mas_walk(&mas));
-
-	return region && region->gen == lookup->gen;
-}
-
-/* With a reference; -EAGAIN if the registry was replaced meanwhile. */
-static struct codectl_region *codectl_try_next(struct mm_struct *mm,
-					       unsigned long addr)
-{
-	struct codectl_registry *reg;
-	struct codectl_region *region;
-
-	guard(rcu)();
-	reg = rcu_dereference(mm->codectl);
-	if (!reg)
-		return NULL;
-
-	MA_STATE(mas, &reg->tree, addr, addr);
-	region = codectl_entry_region(mas_find(&mas, ULONG_MAX));
-	/* It may be that of another address space by now: codectl_find(). */
-	smp_rmb();
-	if (rcu_access_pointer(mm->codectl) != reg ||
-	    (region && !refcount_inc_not_zero(&region->ref)))
-		return ERR_PTR(-EAGAIN);
-
-	return region;
-}
-
-/**
- * codectl_get_next() - get the registration at or above an address
- * @mm: the address space
- * @addr: the address
- *
- * Context: process; may sleep; the caller holds @mm as one of its users does, as
- * by mmget().
- * Return: the registration that covers @addr, or the first one above it, with a
- * reference for codectl_region_put(); NULL if there is none.
- */
-struct codectl_region *codectl_get_next(struct mm_struct *mm,
-					unsigned long addr)
-{
-	struct codectl_region *region;
-
-	while (IS_ERR(region = codectl_try_next(mm, addr)))
-		cond_resched();
-
-	return region;
 }
 
 static int __init codectl_registry_init(void)

@@ -3,10 +3,11 @@
 #define _UNWIND_REGISTRY_H
 
 #include <linux/buildid.h>
-#include <linux/maple_tree.h>
 #include <linux/mm_types.h>
+#include <linux/rbtree_types.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
+#include <linux/seqlock_types.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -17,6 +18,7 @@
 
 /**
  * struct codectl_claim - what the registrant says about its text
+ * @ref: copies of the registration that have it
  * @bytes: memory that it takes
  * @debug_link_crc: CRC-32 of the .gnu_debuglink section
  * @build_id_len: bytes in @build_id
@@ -27,12 +29,13 @@
  * Nobody has checked any of it.
  */
 struct codectl_claim {
-	u32	bytes;
-	u32	debug_link_crc;
-	u8	build_id_len;
-	u8	build_id[BUILD_ID_SIZE_MAX];
-	char	*pathname;
-	char	*debug_link;
+	refcount_t	ref;
+	u32		bytes;
+	u32		debug_link_crc;
+	u8		build_id_len;
+	u8		build_id[BUILD_ID_SIZE_MAX];
+	char		*pathname;
+	char		*debug_link;
 };
 
 /**
@@ -52,61 +55,64 @@ struct codectl_tables {
 
 /**
  * struct codectl_region - one registration
- * @ref: registries it is in, and lookups or callers that hold it
- * @gen: value of the global counter when it was registered
+ * @node: in the tree of its registry
  * @text_start: first byte of the text; with @text_end the key
  * @text_end: end of the text
+ * @gen: value of the global counter when it was registered
+ * @tables: its tables
+ * @ref: its registry, and callers that hold it
+ * @mapped_over: something was mapped over its text; under the lock of its registry
  * @elf_start: first byte of the object
  * @elf_end: end of the object
  * @inode: of the file that all of the text was mapped from when it was
  *	registered, or NULL; to compare only
  * @text_offset: where in that file the text begins
- * @tables: its tables
  * @claim: what was claimed about it, or NULL
  * @rcu: defers freeing until no lookup reads it
  *
- * Nothing but @ref changes once it is in a registry, so that address spaces can
- * share it.
+ * Nothing but @node, @ref and @mapped_over changes once it is in a registry, and it
+ * is never in another one.
  */
 struct codectl_region {
-	refcount_t		ref;
-	u64			gen;
+	struct rb_node		node;
 	unsigned long		text_start;
 	unsigned long		text_end;
+	u64			gen;
+	struct codectl_tables	tables;
+	refcount_t		ref;
+	bool			mapped_over;
 	unsigned long		elf_start;
 	unsigned long		elf_end;
 	const struct inode	*inode;
 	u64			text_offset;
-	struct codectl_tables	tables;
 	struct codectl_claim	*claim;
 	struct rcu_head		rcu;
 };
+
+#define codectl_entry(n)	rb_entry(n, struct codectl_region, node)
 
 /* Memory for all claims of an address space: nobody needs them to be unwound. */
 #define CODECTL_CLAIM_BYTES	SZ_256K
 
 /**
  * struct codectl_registry - the registrations of an address space
+ * @gen: value of the global counter when it last changed
+ * @tree: the registrations, by text
+ * @seq: odd while nodes of @tree are moved, so that a search may miss others
  * @ref: address spaces that have it
  * @nr: registrations in it
  * @claim_bytes: memory that their claims take
- * @exclusive: neither this registry nor any of its registrations was ever that of
- *	another address space
- * @gen: value of the global counter when it last changed
- * @gap_start: start of a range without registrations, next to what came or went last
- * @gap_end: end of it; both only for the one owner of the registry
- * @tree: the registrations, by text, with %CODECTL_MAPPED_OVER in the pointers
+ * @exclusive: this registry was never that of another address space
  * @free_work: frees it after a grace period
  */
 struct codectl_registry {
+	u64			gen;
+	struct rb_root		tree;
+	seqcount_t		seq;
 	refcount_t		ref;
 	unsigned int		nr;
 	unsigned int		claim_bytes;
 	bool			exclusive;
-	u64			gen;
-	unsigned long		gap_start;
-	unsigned long		gap_end;
-	struct maple_tree	tree;
 	struct rcu_work		free_work;
 };
 
@@ -128,7 +134,11 @@ struct codectl_lookup {
 
 struct codectl_region *codectl_region_alloc(void);
 void codectl_region_put(struct codectl_region *region);
-void codectl_claim_free(struct codectl_claim *claim);
+void codectl_claim_put(struct codectl_claim *claim);
+struct codectl_region *codectl_search(const struct codectl_registry *reg,
+				      unsigned long addr);
+struct codectl_region *codectl_search_from(const struct codectl_registry *reg,
+					   unsigned long addr);
 
 int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 		   unsigned int max);

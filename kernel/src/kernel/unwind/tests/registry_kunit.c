@@ -1,114 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of the registry of the code in an address space
- *
- * Each test has address spaces of its own, in which nothing is mapped: the
- * registry does not ask what lies at an address.
  */
-#include <kunit/resource.h>
-#include <kunit/test.h>
-#include <linux/codectl.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
-#include <linux/sched/mm.h>
-
 #include "../code_file.h"
-#include "../registry.h"
-
-#define BASE	0x10000000UL
-#define END	(BASE + 0x1000)
-
-KUNIT_DEFINE_ACTION_WRAPPER(put_mm, mmput, struct mm_struct *);
-
-static struct mm_struct *new_mm(struct kunit *test)
-{
-	struct mm_struct *mm = mm_alloc();
-
-	KUNIT_ASSERT_NOT_NULL(test, mm);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, put_mm, mm));
-
-	return mm;
-}
-
-static void exit_mm(struct kunit *test, struct mm_struct *mm)
-{
-	kunit_release_action(test, put_mm, mm);
-}
-
-static int insert_max(struct mm_struct *mm, unsigned long start,
-		      unsigned long end, unsigned int max)
-{
-	struct codectl_region *region = codectl_region_alloc();
-	int ret;
-
-	if (!region)
-		return -ENOMEM;
-	region->text_start = start;
-	region->text_end = end;
-
-	mmap_write_lock(mm);
-	ret = codectl_insert(mm, region, max);
-	mmap_write_unlock(mm);
-	codectl_region_put(region);
-
-	return ret;
-}
-
-static int insert(struct mm_struct *mm, unsigned long start, unsigned long end)
-{
-	return insert_max(mm, start, end, UINT_MAX);
-}
-
-static int erase(struct mm_struct *mm, unsigned long start, unsigned long end)
-{
-	int ret;
-
-	mmap_write_lock(mm);
-	ret = codectl_erase(mm, start, end);
-	mmap_write_unlock(mm);
-
-	return ret;
-}
-
-static void unmap(struct mm_struct *mm, unsigned long start, unsigned long end)
-{
-	mmap_write_lock(mm);
-	codectl_munmap(mm, start, end);
-	mmap_write_unlock(mm);
-}
-
-static void map_over(struct mm_struct *mm, unsigned long start,
-		     unsigned long end)
-{
-	mmap_write_lock(mm);
-	codectl_unmap(mm, start, end, true);
-	mmap_write_unlock(mm);
-}
-
-static struct mm_struct *fork_mm(struct kunit *test, struct mm_struct *parent)
-{
-	struct mm_struct *child = new_mm(test);
-
-	mmap_write_lock(parent);
-	mmap_write_lock_nested(child, SINGLE_DEPTH_NESTING);
-	codectl_dup_mmap(child, parent);
-	mmap_write_unlock(child);
-	mmap_write_unlock(parent);
-
-	return child;
-}
-
-static bool covers(struct mm_struct *mm, unsigned long ip)
-{
-	struct codectl_lookup lookup;
-
-	return codectl_find(mm, ip, &lookup);
-}
-
-static bool is_empty(struct mm_struct *mm)
-{
-	return !rcu_access_pointer(mm->codectl);
-}
+#include "registry_mm.h"
 
 static void overlaps(struct kunit *test)
 {
@@ -200,8 +95,10 @@ static int insert_claim(struct mm_struct *mm, unsigned long start,
 	region->text_start = start;
 	region->text_end = start + 1;
 	region->claim = kzalloc_obj(*region->claim);
-	if (region->claim)
+	if (region->claim) {
+		refcount_set(&region->claim->ref, 1);
 		region->claim->bytes = bytes;
+	}
 
 	mmap_write_lock(mm);
 	ret = codectl_insert(mm, region, UINT_MAX);
@@ -302,7 +199,7 @@ static void munmap_drops_whole(struct kunit *test)
 
 static void mapped_over(struct kunit *test)
 {
-	struct mm_struct *mm = new_mm(test), *child;
+	struct mm_struct *mm = new_mm(test), *child, *other;
 	struct codectl_lookup lookup;
 
 	map_over(mm, BASE, END);
@@ -331,8 +228,15 @@ static void mapped_over(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, covers(mm, END));
 	KUNIT_EXPECT_EQ(test, -EEXIST, insert(mm, BASE + 1, END));
 	KUNIT_EXPECT_TRUE(test, codectl_valid(child, &lookup));
-	KUNIT_EXPECT_EQ(test, 0, erase(child, BASE, END));
-	KUNIT_EXPECT_TRUE(test, is_empty(child));
+
+	/* A copy remembers it. */
+	other = fork_mm(test, child);
+	KUNIT_EXPECT_EQ(test, 0, insert(child, END, END + 1));
+	KUNIT_EXPECT_EQ(test, 0, insert(child, BASE, END));
+	KUNIT_EXPECT_FALSE(test, codectl_valid(child, &lookup));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(other, &lookup));
+	KUNIT_EXPECT_EQ(test, 0, erase(other, BASE, END));
+	KUNIT_EXPECT_TRUE(test, is_empty(other));
 }
 
 static void fork_shares(struct kunit *test)
@@ -484,92 +388,6 @@ static void many(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_empty(mm));
 }
 
-/* Finds either range, and never anything in between. */
-static int look_up(void *data)
-{
-	struct mm_struct *mm = data;
-	struct codectl_lookup lookup;
-	u64 gen = 0;
-	int bad = 0;
-
-	while (!kthread_should_stop()) {
-		if (codectl_find(mm, BASE, &lookup)) {
-			bad += lookup.text_start != BASE || lookup.gen < gen ||
-			       (lookup.text_end != END &&
-				lookup.text_end != END + 0x1000);
-			gen = lookup.gen;
-			codectl_valid(mm, &lookup);
-		}
-		cond_resched();
-	}
-
-	return bad;
-}
-
-static void lookups_while_it_changes(struct kunit *test)
-{
-	struct mm_struct *mm = new_mm(test);
-	struct task_struct *task;
-	unsigned int i, bad = 0;
-
-	task = kthread_run(look_up, mm, "codectl-lookup");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	for (i = 0; i < 400; i++) {
-		unsigned long end = i & 1 ? END : END + 0x1000;
-
-		bad += !!insert(mm, BASE, end);
-		if (i & 2)
-			unmap(mm, end - 1, end);
-		else
-			bad += !!erase(mm, BASE, end);
-		cond_resched();
-	}
-	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
-	KUNIT_EXPECT_EQ(test, bad, 0);
-	KUNIT_EXPECT_TRUE(test, is_empty(mm));
-}
-
-static unsigned long next(struct mm_struct *mm, unsigned long addr)
-{
-	struct codectl_region *region = codectl_get_next(mm, addr);
-	unsigned long start = region ? region->text_start : 0;
-
-	if (region)
-		codectl_region_put(region);
-
-	return start;
-}
-
-static void next_from_an_address(struct kunit *test)
-{
-	struct mm_struct *mm = new_mm(test);
-
-	KUNIT_EXPECT_EQ(test, next(mm, 0), 0);
-	KUNIT_ASSERT_EQ(test, insert(mm, BASE, END), 0);
-	KUNIT_ASSERT_EQ(test, insert(mm, END + 1, END + 2), 0);
-	KUNIT_EXPECT_EQ(test, next(mm, 0), BASE);
-	KUNIT_EXPECT_EQ(test, next(mm, BASE), BASE);
-	KUNIT_EXPECT_EQ(test, next(mm, END - 1), BASE);
-	KUNIT_EXPECT_EQ(test, next(mm, END), END + 1);
-	KUNIT_EXPECT_EQ(test, next(mm, END + 2), 0);
-}
-
-/* Whoever shows a registration may keep it longer than the registry does. */
-static void outlives_the_registry(struct kunit *test)
-{
-	struct mm_struct *mm = new_mm(test);
-	struct codectl_region *region;
-
-	KUNIT_ASSERT_EQ(test, insert(mm, BASE, END), 0);
-	region = codectl_get_next(mm, BASE);
-	KUNIT_ASSERT_NOT_NULL(test, region);
-	KUNIT_EXPECT_EQ(test, erase(mm, BASE, END), 0);
-	exit_mm(test, mm);
-	synchronize_rcu();
-	KUNIT_EXPECT_EQ(test, region->text_start, BASE);
-	codectl_region_put(region);
-}
-
 static void ids_are_never_reused(struct kunit *test)
 {
 	u64 id = codectl_next_id();
@@ -621,9 +439,6 @@ static struct kunit_case registry_test_cases[] = {
 	KUNIT_CASE(parent_goes_first),
 	KUNIT_CASE(generations),
 	KUNIT_CASE_SLOW(many),
-	KUNIT_CASE(lookups_while_it_changes),
-	KUNIT_CASE(next_from_an_address),
-	KUNIT_CASE(outlives_the_registry),
 	KUNIT_CASE(ids_are_never_reused),
 	KUNIT_CASE(paths_are_escaped),
 	{}

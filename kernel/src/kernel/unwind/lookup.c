@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lookups in the registry of an address space
+ *
+ * They hold RCU only, and only while they search: reading tables in user memory
+ * may sleep for as long as user space likes.  So they copy what they need, read
+ * the tables, and then ask codectl_valid() whether the registration was still
+ * there after the last read.
+ *
+ * A search beside a writer ends, and what it finds is in the tree, but it may miss
+ * what is there: lib/rbtree.c.  Only then the sequence of the tree matters.  It is
+ * asked a few times and never waited for, as the writer may be what a lookup has
+ * interrupted.
+ */
+#include <linux/codectl_query.h>
+#include <linux/mmap_lock.h>
+#include <linux/rbtree.h>
+#include <linux/sched.h>
+#include <linux/seqlock.h>
+
+#include "registry.h"
+
+#define CODECTL_TRIES	4
+
+/**
+ * codectl_search() - search for the registration that covers an address
+ * @reg: the registry
+ * @addr: the address
+ *
+ * Context: any, under RCU or the lock of the registry.
+ * Return: the registration, or NULL, which beside a writer says nothing.
+ */
+struct codectl_region *codectl_search(const struct codectl_registry *reg,
+				      unsigned long addr)
+{
+	struct rb_node *node = rcu_dereference_raw(reg->tree.rb_node);
+	struct codectl_region *region;
+
+	while (node) {
+		region = codectl_entry(node);
+		if (addr < region->text_start)
+			node = rcu_dereference_raw(node->rb_left);
+		else if (addr >= region->text_end)
+			node = rcu_dereference_raw(node->rb_right);
+		else
+			return region;
+	}
+
+	return NULL;
+}
+
+/**
+ * codectl_search_from() - search for the registration at or above an address
+ * @reg: the registry
+ * @addr: the address
+ *
+ * Context: as codectl_search().
+ * Return: the registration that covers @addr, or the first one above it, or NULL;
+ * beside a writer it may be one further above.
+ */
+struct codectl_region *codectl_search_from(const struct codectl_registry *reg,
+					   unsigned long addr)
+{
+	struct rb_node *node = rcu_dereference_raw(reg->tree.rb_node);
+	struct codectl_region *region, *found = NULL;
+
+	while (node) {
+		region = codectl_entry(node);
+		if (addr >= region->text_end) {
+			node = rcu_dereference_raw(node->rb_right);
+		} else {
+			found = region;
+			node = rcu_dereference_raw(node->rb_left);
+		}
+	}
+
+	return found;
+}
+
+/* Before a search; odd beside a writer, and not waited for. */
+static unsigned int codectl_search_begin(const struct codectl_registry *reg)
+{
+	return raw_read_seqcount(&reg->seq);
+}
+
+/* After it: may it have missed something? */
+static bool codectl_search_missed(const struct codectl_registry *reg,
+				  unsigned int seq)
+{
+	return (seq & 1) || read_seqcount_retry(&reg->seq, seq);
+}
+
+/**
+ * codectl_generation() - get the generation of the registry of an address space
+ * @mm: the address space
+ *
+ * Context: any; the address space cannot go away.
+ * Return: the generation, unlike that of any other registry and of this one
+ * before or after a change; 0 where nothing is registered.
+ */
+u64 codectl_generation(struct mm_struct *mm)
+{
+	const struct codectl_registry *reg;
+
+	guard(rcu)();
+	reg = rcu_dereference(mm->codectl);
+
+	/* As in codectl_find(). */
+	return reg ? smp_load_acquire(&reg->gen) : 0;
+}
+
+/**
+ * codectl_find() - find the registration that covers an address
+ * @mm: the address space
+ * @ip: the address
+ * @lookup: where a copy of the registration is stored
+ *
+ * Where the registry changes again and again meanwhile, the copy is one that
+ * codectl_valid() refuses.
+ *
+ * Context: any; the address space cannot go away.
+ * Return: whether there is one.
+ */
+bool codectl_find(struct mm_struct *mm, unsigned long ip,
+		  struct codectl_lookup *lookup)
+{
+	struct codectl_registry *reg;
+	struct codectl_region *region;
+	unsigned int tries, seq;
+	u64 gen;
+
+	guard(rcu)();
+	for (tries = 0; tries < CODECTL_TRIES; tries++) {
+		reg = rcu_dereference(mm->codectl);
+		if (!reg)
+			return false;
+
+		/*
+		 * The generation before the search: with one from after it, a
+		 * change in between would pass unseen.  Pairs with the release of
+		 * the generation in codectl_registry_changed(), which comes after
+		 * the change.
+		 */
+		gen = smp_load_acquire(&reg->gen);
+		seq = codectl_search_begin(reg);
+		region = codectl_search(reg, ip);
+		if (!region && codectl_search_missed(reg, seq))
+			continue;
+
+		/*
+		 * A registry that was shared and replaced here may have become
+		 * that of the other address space alone and changed with it.
+		 * Pairs with the full barrier in the refcount_dec_and_test() by
+		 * which this one gave up its share after replacing it.
+		 */
+		smp_rmb();
+		if (rcu_access_pointer(mm->codectl) != reg)
+			continue;
+		if (!region)
+			return false;
+
+		lookup->text_start = region->text_start;
+		lookup->text_end = region->text_end;
+		lookup->gen = region->gen;
+		lookup->registry_gen = gen;
+		lookup->tables = region->tables;
+
+		return true;
+	}
+
+	*lookup = (struct codectl_lookup) {};
+
+	return true;
+}
+
+/**
+ * codectl_remains() - is a registration still there?
+ * @reg: the registry, which has changed
+ * @lookup: what codectl_find() found
+ *
+ * Context: RCU.
+ * Return: whether it is; false also where the registry changes again and again
+ * meanwhile.
+ */
+bool codectl_remains(struct codectl_registry *reg,
+		     const struct codectl_lookup *lookup)
+{
+	struct codectl_region *region;
+	unsigned int tries, seq;
+
+	for (tries = 0; tries < CODECTL_TRIES; tries++) {
+		seq = codectl_search_begin(reg);
+		region = codectl_search(reg, lookup->text_start);
+		if (region)
+			return region->gen == lookup->gen;
+		if (!codectl_search_missed(reg, seq))
+			break;
+	}
+
+	return false;
+}
+
+/* With a reference; -EAGAIN if the registry has changed meanwhile. */
+static struct codectl_region *codectl_try_next(struct mm_struct *mm,
+					       unsigned long addr)
+{
+	struct codectl_registry *reg;
+	struct codectl_region *region;
+	unsigned int seq;
+
+	guard(rcu)();
+	reg = rcu_dereference(mm->codectl);
+	if (!reg)
+		return NULL;
+
+	seq = codectl_search_begin(reg);
+	region = codectl_search_from(reg, addr);
+	/* The barrier in it is that of codectl_find(), too. */
+	if (codectl_search_missed(reg, seq) ||
+	    rcu_access_pointer(mm->codectl) != reg ||
+	    (region && !refcount_inc_not_zero(&region->ref)))
+		return ERR_PTR(-EAGAIN);
+
+	return region;
+}
+
+/* As codectl_get_next(), under the lock of the address space. */
+static struct codectl_region *codectl_get_next_locked(struct mm_struct *mm,
+						      unsigned long addr)
+{
+	struct codectl_registry *reg =
+		rcu_dereference_protected(mm->codectl,
+					  lockdep_is_held(&mm->mmap_lock));
+	struct codectl_region *region;
+
+	region = reg ? codectl_search_from(reg, addr) : NULL;
+	if (region)
+		refcount_inc(&region->ref);
+
+	return region;
+}
+
+/**
+ * codectl_get_next() - get the registration at or above an address
+ * @mm: the address space
+ * @addr: the address
+ *
+ * Context: process; may sleep; the caller holds @mm as one of its users does, as
+ * by mmget(), and not its lock.
+ * Return: the registration that covers @addr, or the first one above it, with a
+ * reference for codectl_region_put(); NULL if there is none.
+ */
+struct codectl_region *codectl_get_next(struct mm_struct *mm,
+					unsigned long addr)
+{
+	struct codectl_region *region;
+	unsigned int tries = 0;
+
+	while (IS_ERR(region = codectl_try_next(mm, addr))) {
+		/* Who is killed tries on, without the lock. */
+		if (++tries % CODECTL_TRIES || mmap_read_lock_killable(mm))
+			continue;
+		region = codectl_get_next_locked(mm, addr);
+		mmap_read_unlock(mm);
+		break;
+	}
+
+	return region;
+}

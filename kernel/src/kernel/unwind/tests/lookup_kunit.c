@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of lookups in a registry that changes
+ */
+#include <linux/kthread.h>
+#include <linux/seqlock.h>
+
+#include "registry_mm.h"
+
+/* Finds either range, and never anything in between. */
+static int look_up(void *data)
+{
+	struct mm_struct *mm = data;
+	struct codectl_lookup lookup;
+	u64 gen = 0;
+	int bad = 0;
+
+	while (!kthread_should_stop()) {
+		if (codectl_find(mm, BASE, &lookup)) {
+			bad += lookup.text_start != BASE || lookup.gen < gen ||
+			       (lookup.text_end != END &&
+				lookup.text_end != END + 0x1000);
+			gen = lookup.gen;
+			codectl_valid(mm, &lookup);
+		}
+		cond_resched();
+	}
+
+	return bad;
+}
+
+static void lookups_while_it_changes(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+	struct task_struct *task;
+	unsigned int i, bad = 0;
+
+	task = kthread_run(look_up, mm, "codectl-lookup");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (i = 0; i < 400; i++) {
+		unsigned long end = i & 1 ? END : END + 0x1000;
+
+		bad += !!insert(mm, BASE, end);
+		if (i & 2)
+			unmap(mm, end - 1, end);
+		else
+			bad += !!erase(mm, BASE, end);
+		cond_resched();
+	}
+	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
+	KUNIT_EXPECT_EQ(test, bad, 0);
+	KUNIT_EXPECT_TRUE(test, is_empty(mm));
+}
+
+/*
+ * The registrations that stay, with others that come and go in between: few, so that
+ * most rotations are on the way to many of them.
+ */
+#define STAYING		16
+#define STAYING_STEP	0x4000
+
+static unsigned long staying(unsigned int i)
+{
+	return BASE + (unsigned long)i * STAYING_STEP;
+}
+
+/* Finds each of them, or is told that it cannot be known. */
+static int look_up_staying(void *data)
+{
+	struct mm_struct *mm = data;
+	struct codectl_lookup lookup;
+	unsigned int i = 0;
+	int bad = 0;
+
+	while (!kthread_should_stop()) {
+		i = (i + 1) % STAYING;
+		if (!codectl_find(mm, staying(i) + 0xfff, &lookup))
+			bad++;
+		else if (lookup.gen && lookup.text_start != staying(i))
+			bad++;
+		if (!i)
+			cond_resched();
+	}
+
+	return bad;
+}
+
+static void lookups_beside_neighbours(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+	struct task_struct *task;
+	unsigned int i, n, round, bad = 0;
+
+	for (i = 0; i < STAYING; i++)
+		KUNIT_ASSERT_EQ(test, 0, insert(mm, staying(i), staying(i) + 0x1000));
+	task = kthread_run(look_up_staying, mm, "codectl-lookup");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (round = 0; round < 1000; round++) {
+		for (i = 0, n = 0; i < STAYING; i++, n = (n + 7) % STAYING)
+			bad += !!insert(mm, staying(n) + 0x1000, staying(n + 1));
+		for (i = 0; i < STAYING; i++)
+			unmap(mm, staying(i) + 0x1000, staying(i) + 0x2000);
+		cond_resched();
+	}
+	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
+	KUNIT_EXPECT_EQ(test, bad, 0);
+}
+
+/* Finds what the parent has, and never what its children have in that place. */
+static int look_up_parent(void *data)
+{
+	struct mm_struct *mm = data;
+	struct codectl_lookup lookup;
+	int bad = 0;
+
+	while (!kthread_should_stop()) {
+		if (!codectl_find(mm, BASE, &lookup))
+			bad++;
+		else if (lookup.gen && lookup.text_end != END)
+			bad++;
+		cond_resched();
+	}
+
+	return bad;
+}
+
+static void lookups_while_it_is_replaced(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test), *child;
+	struct task_struct *task;
+	unsigned int i, bad = 0;
+
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+	task = kthread_run(look_up_parent, mm, "codectl-lookup");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (i = 0; i < 200; i++) {
+		child = fork_mm(test, mm);
+		/* The parent takes a copy, and the child has what both had. */
+		bad += !!insert(mm, END + 0x1000, END + 0x2000);
+		bad += !!erase(child, BASE, END);
+		bad += !!insert(child, BASE, END + 0x1000);
+		bad += !!erase(mm, END + 0x1000, END + 0x2000);
+		exit_mm(test, child);
+	}
+	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
+	KUNIT_EXPECT_EQ(test, bad, 0);
+}
+
+/* As a lookup sees it that has interrupted a writer */
+static void hide_tree(struct codectl_registry *reg, struct rb_root *tree)
+{
+	raw_write_seqcount_begin(&reg->seq);
+	*tree = reg->tree;
+	WRITE_ONCE(reg->tree.rb_node, NULL);
+}
+
+static void show_tree(struct codectl_registry *reg, const struct rb_root *tree)
+{
+	WRITE_ONCE(reg->tree.rb_node, tree->rb_node);
+	raw_write_seqcount_end(&reg->seq);
+}
+
+/* What is missed in the middle of a change counts as changed, and not as gone. */
+static void lookups_in_a_change(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+	struct codectl_lookup lookup, before;
+	struct codectl_registry *reg;
+	struct rb_root tree;
+
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+	KUNIT_ASSERT_TRUE(test, codectl_find(mm, BASE, &before));
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, END, END + 1));
+	reg = rcu_dereference_raw(mm->codectl);
+
+	hide_tree(reg, &tree);
+	KUNIT_EXPECT_TRUE(test, codectl_find(mm, BASE, &lookup));
+	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &lookup));
+	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &before));
+	show_tree(reg, &tree);
+
+	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &lookup));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &before));
+	KUNIT_EXPECT_TRUE(test, codectl_find(mm, BASE, &lookup));
+	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
+}
+
+static unsigned long next(struct mm_struct *mm, unsigned long addr)
+{
+	struct codectl_region *region = codectl_get_next(mm, addr);
+	unsigned long start = region ? region->text_start : 0;
+
+	if (region)
+		codectl_region_put(region);
+
+	return start;
+}
+
+static void next_from_an_address(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+
+	KUNIT_EXPECT_EQ(test, next(mm, 0), 0);
+	KUNIT_ASSERT_EQ(test, insert(mm, BASE, END), 0);
+	KUNIT_ASSERT_EQ(test, insert(mm, END + 1, END + 2), 0);
+	KUNIT_EXPECT_EQ(test, next(mm, 0), BASE);
+	KUNIT_EXPECT_EQ(test, next(mm, BASE), BASE);
+	KUNIT_EXPECT_EQ(test, next(mm, END - 1), BASE);
+	KUNIT_EXPECT_EQ(test, next(mm, END), END + 1);
+	KUNIT_EXPECT_EQ(test, next(mm, END + 2), 0);
+}
+
+/* Who may sleep takes the lock in the end. */
+static void next_in_a_change(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+	struct codectl_registry *reg;
+
+	KUNIT_ASSERT_EQ(test, insert(mm, BASE, END), 0);
+	reg = rcu_dereference_raw(mm->codectl);
+	raw_write_seqcount_begin(&reg->seq);
+	KUNIT_EXPECT_EQ(test, next(mm, 0), BASE);
+	KUNIT_EXPECT_EQ(test, next(mm, END), 0);
+	raw_write_seqcount_end(&reg->seq);
+	KUNIT_EXPECT_EQ(test, erase(mm, BASE, END), 0);
+}
+
+/* Whoever shows a registration may keep it longer than the registry does. */
+static void outlives_the_registry(struct kunit *test)
+{
+	struct mm_struct *mm = new_mm(test);
+	struct codectl_region *region;
+
+	KUNIT_ASSERT_EQ(test, insert(mm, BASE, END), 0);
+	region = codectl_get_next(mm, BASE);
+	KUNIT_ASSERT_NOT_NULL(test, region);
+	KUNIT_EXPECT_EQ(test, erase(mm, BASE, END), 0);
+	exit_mm(test, mm);
+	synchronize_rcu();
+	KUNIT_EXPECT_EQ(test, region->text_start, BASE);
+	codectl_region_put(region);
+}
+
+static struct kunit_case lookup_test_cases[] = {
+	KUNIT_CASE(lookups_while_it_changes),
+	KUNIT_CASE_SLOW(lookups_beside_neighbours),
+	KUNIT_CASE_SLOW(lookups_while_it_is_replaced),
+	KUNIT_CASE(lookups_in_a_change),
+	KUNIT_CASE(next_from_an_address),
+	KUNIT_CASE(next_in_a_change),
+	KUNIT_CASE(outlives_the_registry),
+	{}
+};
+
+static struct kunit_suite lookup_test_suite = {
+	.name = "codectl_lookup",
+	.test_cases = lookup_test_cases,
+};
+
+kunit_test_suite(lookup_test_suite);
