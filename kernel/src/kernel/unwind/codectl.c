@@ -239,9 +239,9 @@ static int codectl_check_elf(const struct code_elf_info *info)
 static int codectl_read_elf(const void __user *uinfo, size_t usize,
 			    struct codectl_op *op)
 {
+	struct code_elf_info info __uninitialized;
 	struct codectl_region *region;
 	struct codectl_claim *claim;
-	struct code_elf_info info;
 	int ret;
 
 	BUILD_BUG_ON(sizeof(struct code_elf_info) != CODE_ELF_INFO_SIZE_VER2);
@@ -427,7 +427,10 @@ static int codectl_single(unsigned int option, const void __user *uinfo,
 	return ret;
 }
 
-/* Operations of a batch for which the lock is taken once. */
+/*
+ * Operations of a batch for which the lock is taken once.  On the stack they are not
+ * zeroed first: it takes 50 instructions a call, and a call has mostly one of them.
+ */
 #define CODECTL_OPS		16
 
 struct codectl_ops {
@@ -442,7 +445,7 @@ struct codectl_ops {
 static int codectl_read_ops(u64 entries, unsigned int nr,
 			    struct codectl_ops *ops)
 {
-	struct code_batch_entry entry[CODECTL_OPS];
+	struct code_batch_entry entry[CODECTL_OPS] __uninitialized;
 	size_t size = min(nr, CODECTL_OPS) * sizeof(*entry);
 	size_t left = copy_from_user(entry, u64_to_user_ptr(entries), size);
 	const struct code_batch_entry *e;
@@ -488,8 +491,8 @@ static void codectl_put_ops(struct codectl_ops *ops)
 
 static int codectl_batch(const void __user *uinfo, size_t usize)
 {
+	struct codectl_ops ops __uninitialized;
 	unsigned int done = 0, nr;
-	struct codectl_ops ops;
 	struct code_batch batch;
 	int ret, err = 0;
 
