@@ -504,6 +504,7 @@ static void codectl_mark_overlap(struct mm_struct *mm, unsigned long start,
 			region->mapped_over = true;
 		else
 			reg = codectl_registry_must_own(mm);
+		cond_resched();
 	}
 }
 
