@@ -408,6 +408,8 @@ TEST_F(codectl_sysctl, limit_of_none)
 	EXPECT_EQ(-ENOSPC, register_text(text, text + PAGE, NULL, 0));
 	ASSERT_EQ(0, proc_unregister_all());
 	EXPECT_EQ(-ENOENT, unregister_text(text, text + PAGE));
+	EXPECT_EQ(-EINVAL, unregister_text(text, text));
+	EXPECT_EQ(-EINVAL, unregister_text(text, user_end() + PAGE));
 	EXPECT_EQ(-ENOSPC, register_text(text, text + PAGE, NULL, 0));
 	ASSERT_EQ(0, sysctl_write("kernel/codectl_max_regions", 1));
 	EXPECT_EQ(0, register_text(text, text + PAGE, NULL, 0));

@@ -277,6 +277,20 @@ static uint8_t *map_without_registering(int fd)
 	return text == MAP_FAILED ? NULL : text;
 }
 
+/* Of a text that is from a file in part nothing is said. */
+TEST_F(file, goes_on_where_there_is_none)
+{
+	uint8_t *text = map_pages(2, PROT_READ | PROT_EXEC);
+	struct proc_line l;
+
+	ASSERT_NE(NULL, text);
+	ASSERT_EQ(text, mmap(text, PAGE, PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE | MAP_FIXED, self->fd, PAGE));
+	ASSERT_EQ(0, register_elf_text(addr_of(text), addr_of(text) + 2 * PAGE));
+	ASSERT_TRUE(ask(self->proc, text, &l));
+	EXPECT_NE(CODE_NAMES_VERIFIED, l.q.names);
+}
+
 static int register_claims(uint64_t start, const char *path,
 			   const char *debug_link, const uint8_t id[20])
 {
