@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Builds the tests that the series adds to glibc, without running them, and
-# installs them with their modules and run-tests.sh in DEST.
+# installs them with their modules, a list of them and run-tests.sh in DEST.
 
 set -eu -o pipefail
 
@@ -39,10 +39,11 @@ build()
 	make -s -r -j "$(nproc)" -C "$src/$subdir" objdir="$obj" "${files[@]}" \
 		>> "$dest/build.log" 2>&1 || die "a test cannot be built: see $dest/build.log"
 	install -m 755 "${files[@]}" "$dest/"
+	printf '%s\n' "${files[@]##*/}" | grep -v '\.so$' >> "$dest/tests.list"
 }
 
 linux=$src/sysdeps/unix/sysv/linux/x86_64
-rm -f "$dest/build.log"
+rm -f "$dest/build.log" "$dest/tests.list"
 build elf "$linux"/64/tst-codectl*.c "$src"/sysdeps/x86_64/tst-trampoline*.c \
 	"$src"/elf/tst-sframe-backtrace.c
 build misc "$linux"/tst-clone3-stack.c

@@ -40,13 +40,14 @@ run()
 {
 	"$top/selftests/qemu/guest.sh" --images "$build/guest" --kernel "$kernel" \
 		--timeout "$all" --log "$console" ${3:+"$3"} \
-		--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" "${options[@]}" \
+		--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" \
+		--add "$result.list:/tests.list" "${options[@]}" \
 		-- "${gather[@]}" env TEST_TIME_SCALE=$scale EXPECT_ALL_FEATURES=1 TESTS_DONE="$2" \
 		${TEST_CYCLES:+TEST_CYCLES="$TEST_CYCLES"} \
 		${TRACE_STACKS:+TRACE_STACKS="$TRACE_STACKS"} \
 		${FUZZ_CALLS:+FUZZ_CALLS="$FUZZ_CALLS"} \
 		${FUZZ_SEED:+FUZZ_SEED="$FUZZ_SEED"} \
-		sh /run-tests.sh "$each" "$tests" > "$1" 2> "$result.said"
+		sh /run-tests.sh /tests.list "$each" "$tests" > "$1" 2> "$result.said"
 }
 
 # QEMU before 8.1 may keep executing the breakpoint by which the kernel patched its
@@ -97,6 +98,7 @@ run_rest()
 	return $status
 }
 
+"$top/selftests/qemu/list-tests.sh" "$kernel" > "$result.list" || exit
 run "$result" ''
 status=$?
 if [ $status -ne 0 ] && emulator_erred; then

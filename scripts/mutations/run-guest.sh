@@ -16,10 +16,12 @@ attempt()
 	timeout 900 "$top/selftests/qemu/guest.sh" --images "$work/images" --timeout 600 \
 		--log "$work/console.log" ${1:+"$1"} \
 		--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" \
-		-- env EXPECT_ALL_FEATURES=1 sh /run-tests.sh 300 "$test" \
+		--add "$work/tests.list:/tests.list" \
+		-- env EXPECT_ALL_FEATURES=1 sh /run-tests.sh /tests.list 300 "$test" \
 		> "$work/guest.tap" 2> "$work/guest.said"
 }
 
+"$top/selftests/qemu/list-tests.sh" fast > "$work/tests.list" || exit
 attempt
 status=$?
 # What QEMU's threads of emulated CPUs err in says nothing of the kernel.

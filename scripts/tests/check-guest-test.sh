@@ -36,6 +36,7 @@ cat > "$work/bin/qemu-system-x86_64" <<'END'
 #!/bin/sh
 echo "QEMU emulator version $QEMU_VERSION (Debian 1:$QEMU_VERSION+dfsg-7)"
 END
+printf '#!/bin/sh\necho a /a\necho b /b\n' > "$work/top/selftests/qemu/list-tests.sh"
 chmod +x "$work/top/selftests/qemu/guest.sh" "$work/bin/qemu-system-x86_64"
 export PATH=$work/bin:$PATH GUEST=$work QEMU_VERSION=7.2.22
 

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: run-tests.sh SECONDS [PATTERN]
+# usage: run-tests.sh LIST SECONDS [PATTERN]
 #
-# Runs in the guest every test program, or those whose names match, and gives
-# their TAP one after the other, framed by lines that tap-summary.awk reads:
+# Runs in the guest every test of the list that list-tests.sh has made, or those
+# whose names match, be they there or not, and gives their TAP one after the other,
+# framed by lines that tap-summary.awk reads:
 #
 #	# plan PROGRAM...
 #	# begin PROGRAM
@@ -12,30 +13,10 @@
 #
 # Those named in TESTS_DONE are left out.
 
-seconds=$1 only=${2:-*}
-tests=/usr/lib/codectl
+list=$1 seconds=$2 only=${3:-*}
 
 programs=''
-for path in "$tests"/selftests/*_test "$tests"/selftests/*_test.sh \
-	    "$tests"/libcodectl/*_test "$tests"/jit-demo/tests/*_test.sh \
-	    "$tests"/trace/*_test.sh "$tests"/tools/*_test.sh \
-	    "$tests/glibc-tests/run-tests.sh" /sys/kernel/debug/kunit/*codectl* \
-	    /sys/kernel/debug/kunit/*sframe*; do
-	[ -e "$path" ] || continue
-	# Faults can be injected on the debug kernel only.
-	case $path in
-	*/fault_*test) [ -d /sys/kernel/debug/failslab ] || continue ;;
-	esac
-	# What goes wrong there is in user space: the slowest kernel need not do it.
-	case $path in
-	*/codectl_error_test.sh) [ "${TEST_TIME_SCALE:-1}" -lt 10 ] || continue ;;
-	esac
-	case $path in
-	*/glibc-tests/*) name=glibc ;;
-	*/libcodectl/*) name=libcodectl-${path##*/} ;;
-	/sys/*) name=kunit-${path##*/} ;;
-	*) name=${path##*/} ;;
-	esac
+while read -r name path; do
 	case " ${TESTS_DONE:-} " in
 	*" $name "*) continue ;;
 	esac
@@ -43,7 +24,7 @@ for path in "$tests"/selftests/*_test "$tests"/selftests/*_test.sh \
 	case $name in
 	$only) programs="$programs $name=$path" ;;
 	esac
-done
+done < "$list"
 
 printf '# plan'
 for program in $programs; do
@@ -57,10 +38,10 @@ export TEST_TIME_SCALE
 for program in $programs; do
 	name=${program%%=*} path=${program#*=}
 	echo "# begin $name"
-	echo "codectl-guest: test $name" > /dev/kmsg
+	[ ! -w /dev/kmsg ] || echo "codectl-guest: test $name" > /dev/kmsg
 	case $name in
 	kunit-*)
-		cat "$path/results" ;;
+		cat "$path" 2>&1 ;;
 	*)
 		cd "${path%/*}" && timeout -s KILL "$seconds" "$path" 2>&1 ;;
 	esac

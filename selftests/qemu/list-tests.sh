@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: list-tests.sh fast|debug|coverage
+#
+# Lists what run-tests.sh has to run on a kernel, a line each: NAME PATH. It is the
+# sources that say so, so that what is missing in the image or in the kernel fails.
+
+set -eu -o pipefail
+
+kernel=$1
+top=$(cd "$(dirname "$0")/../.." && pwd)
+guest=/usr/lib/codectl
+
+die()
+{
+	echo "list-tests.sh: $*" >&2
+	exit 1
+}
+
+# Without the kernel's lib.mk, which adds no test.
+list_selftests()
+{
+	local stub name
+
+	stub=$(mktemp -d)
+	: > "$stub/lib.mk"
+	# shellcheck disable=SC2016
+	MAKEFLAGS='' make -s -C "$top/selftests" KSELFTEST="$stub" O='' OUTPUT='' \
+		--eval='list: ; @printf "%s\n" $(TEST_GEN_PROGS) $(TEST_PROGS)' list |
+		while read -r name; do
+			echo "$name $guest/selftests/$name"
+		done
+	rm -r "$stub"
+}
+
+# list_files PREFIX GUESTDIR FILE...
+list_files()
+{
+	local prefix=$1 dir=$2 file
+
+	shift 2
+	for file; do
+		[ -e "$file" ] || die "no such file: $file"
+		file=$(basename "$file" .c)
+		echo "$prefix$file $guest/$dir/$file"
+	done
+}
+
+list_kunit()
+{
+	sed -n 's/^\t\.name = "\(.*\)",$/\1/p' "$top"/kernel/src/kernel/unwind/tests/*_kunit.c |
+		while read -r name; do
+			echo "kunit-$name /sys/kernel/debug/kunit/$name/results"
+		done
+}
+
+list_all()
+{
+	list_selftests
+	list_files libcodectl- libcodectl "$top"/libcodectl/tests/*_test.c
+	list_files '' jit-demo/tests "$top"/jit-demo/tests/*_test.sh
+	list_files '' trace "$top"/selftests/trace/*_test.sh
+	list_files '' tools "$top"/tools/tests/*_test.sh
+	echo "glibc $guest/glibc-tests/run-tests.sh"
+	list_kunit
+}
+
+# Faults are injected, and KUnit is, in kernels for tests only. What goes wrong in
+# codectl_error_test.sh is in user space: the slowest kernel need not do it.
+case $kernel in
+fast) without='^(fault_|kunit-)' ;;
+debug) without='^codectl_error_test.sh ' ;;
+coverage) without='^$' ;;
+*) die "no such kernel: $kernel" ;;
+esac
+list_all | grep -v -E "$without"

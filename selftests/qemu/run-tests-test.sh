@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Tests that a test which the guest lacks fails, and that list-tests.sh leaves none
+# out. Prints TAP.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=../../scripts/tap.sh
+. "$here/../../scripts/tap.sh"
+
+printf '#!/bin/sh\necho ok 1 x\necho 1..1\n' > "$work/here_test"
+chmod +x "$work/here_test"
+cp "$work/here_test" "$work/there_test"
+printf '%s\n' 'ok 1 suite' '1..1' > "$work/results"
+
+# expect NAME STATUS LAST-LINE PATTERN, with the list on standard input
+expect()
+{
+	local output status
+
+	cat > "$work/list"
+	sh "$here/run-tests.sh" "$work/list" 10 "$4" > "$work/tap"
+	output=$(awk -f "$top/scripts/tap-summary.awk" "$work/tap")
+	status=$?
+	echo "# status $status: ${output//$'\n'/; }"
+	[ "$status $(tail -n 1 <<< "$output")" = "$2 $3" ]
+	result $? "$1"
+}
+
+expect "all are there" 0 '3 passed, 0 failed' '' <<EOF
+here_test $work/here_test
+there_test $work/there_test
+kunit-suite $work/results
+EOF
+expect "a program is missing" 1 '1 passed, 1 failed' '' <<EOF
+here_test $work/here_test
+gone_test $work/gone_test
+EOF
+expect "a folder is missing" 1 '1 passed, 1 failed' '' <<EOF
+here_test $work/here_test
+glibc $work/gone/run-tests.sh
+EOF
+expect "a KUnit suite is missing" 1 '1 passed, 1 failed' '' <<EOF
+here_test $work/here_test
+kunit-gone $work/gone/results
+EOF
+expect "what was not asked for is not run" 0 '1 passed, 0 failed' 'here*' <<EOF
+here_test $work/here_test
+gone_test $work/gone_test
+EOF
+expect "nothing has the name that was asked for" 1 '0 passed, 1 failed' 'nothing' <<EOF
+here_test $work/here_test
+EOF
+expect "no list" 1 '0 passed, 1 failed' '' < /dev/null
+
+for kernel in fast debug coverage; do
+	"$here/list-tests.sh" $kernel > "$work/$kernel"
+	result $? "the list for the $kernel kernel"
+done
+"$here/list-tests.sh" other > /dev/null 2>&1
+[ $? -eq 1 ]
+result $? "there is no other kernel"
+[ -z "$(cut -d' ' -f1 "$work/coverage" | sort | uniq -d)" ]
+result $? "no name is there twice"
+
+# Each source of a test by another way than the list has it.
+sources_of_tests()
+{
+	(cd "$top" && find selftests -maxdepth 1 -name '*_test.c' ! -name codectl_test.c
+	 cd "$top" && find libcodectl/tests selftests/trace jit-demo/tests tools/tests \
+		\( -path 'libcodectl/*_test.c' -o -name '*_test.sh' ! -path 'libcodectl/*' \))
+}
+missing=''
+for file in $(sources_of_tests); do
+	name=$(basename "$file" .c)
+	grep -q "/$name\$" "$work/coverage" || missing="$missing $name"
+done
+echo "# missing:${missing:- none}"
+[ -z "$missing" ]
+result $? "every source of a test is listed"
+[ "$(grep -c '^kunit-' "$work/coverage")" = \
+  "$(cat "$top"/kernel/src/kernel/unwind/tests/*.c | grep -c '^kunit_test_suite(')" ]
+result $? "every KUnit suite is listed"
+[ "$(grep -c '_static_\(pie_\)\?test ' "$work/coverage")" = 10 ]
+result $? "so are the programs that are linked in other ways"
+! grep -q -e '^fault_' -e '^kunit-' "$work/fast" && grep -q '^kunit-' "$work/debug" &&
+	grep -q '^fault_test ' "$work/debug" && ! grep -q '^codectl_error' "$work/debug"
+result $? "each kernel has what it can run"
+finish
