@@ -29,7 +29,8 @@ copy_objects()
 
 [ -d "$work/obj" ] || copy_objects
 "$top/scripts/build-kernel.sh" "$build/linux" "$work/obj" "$build/tools/bin" \
-	"${JOBS:-$(nproc)}" "$top/kernel/config/guest.config" -- bzImage
+	"${JOBS:-$(nproc)}" "$top/kernel/config/guest.config" \
+	"$top/kernel/config/kunit.config" -- bzImage
 mkdir -p "$work/images"
 for file in "$build"/guest/*; do
 	ln -sf "$file" "$work/images/"

@@ -21,7 +21,8 @@ attempt()
 		> "$work/guest.tap" 2> "$work/guest.said"
 }
 
-"$top/selftests/qemu/list-tests.sh" fast > "$work/tests.list" || exit
+# The kernel of the coverage run is the other one that is fast and has KUnit.
+"$top/selftests/qemu/list-tests.sh" coverage > "$work/tests.list" || exit
 attempt
 status=$?
 # What QEMU's threads of emulated CPUs err in says nothing of the kernel.
