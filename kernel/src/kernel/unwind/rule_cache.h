@@ -168,26 +168,29 @@ rule_cache_set(struct rule_cache *cache, u32 half)
 }
 
 static __always_inline struct rule_slot *
-rule_cache_slot(struct rule_cache *cache, unsigned long key)
+rule_cache_search(struct rule_slot *set, unsigned long key)
 {
-	const u64 hash = rule_cache_hash(key);
-	struct rule_slot *set = rule_cache_set(cache, hash >> 32);
 	unsigned int way;
 
-	/* Whether it is that one turns out when @seq is looked at. */
 	unrolled_count(RULE_CACHE_WAYS)
 	for (way = 0; way < RULE_CACHE_WAYS; way++) {
-		if (data_race(set[way].key == key))
-			return &set[way];
-	}
-	set = rule_cache_set(cache, hash);
-	unrolled_count(RULE_CACHE_WAYS)
-	for (way = 0; way < RULE_CACHE_WAYS; way++) {
+		/* Whether it is that one turns out when @seq is looked at. */
 		if (data_race(set[way].key == key))
 			return &set[way];
 	}
 
 	return NULL;
+}
+
+static __always_inline struct rule_slot *
+rule_cache_slot(struct rule_cache *cache, unsigned long key)
+{
+	const u64 hash = rule_cache_hash(key);
+	struct rule_slot *slot;
+
+	slot = rule_cache_search(rule_cache_set(cache, hash >> 32), key);
+
+	return slot ?: rule_cache_search(rule_cache_set(cache, hash), key);
 }
 
 /* The rule for all of a range, if the address is in it and there is one, or NULL. */
