@@ -7,7 +7,7 @@
 
 #include "registry_mm.h"
 
-/* Finds either range, and never anything in between. */
+/* Finds either range, never anything in between, or is told that it cannot be known. */
 static int look_up(void *data)
 {
 	struct mm_struct *mm = data;
@@ -16,7 +16,7 @@ static int look_up(void *data)
 	int bad = 0;
 
 	while (!kthread_should_stop()) {
-		if (codectl_find(mm, BASE, &lookup)) {
+		if (codectl_find(mm, BASE, &lookup) && lookup.registry_gen) {
 			bad += lookup.text_start != BASE || lookup.gen < gen ||
 			       (lookup.text_end != END &&
 				lookup.text_end != END + 0x1000);
