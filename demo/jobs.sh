@@ -23,7 +23,7 @@ job lua5.4 "$here/lua5.4" "$here/workload.lua" 14
 jit=$here/../jit-demo
 hertz=$jit_hertz
 samples=7000
-job jit-demo "$jit/jit-demo" -k -t 2 -w "${seconds:-5}" -m \
+job jit-demo "$jit/jit-demo" -k -t 2 -w "${seconds:-8}" -m \
 	-l "$out/jit-demo.codes" "$jit"/programs/*.jd
-job jit-churn "$jit/jit-demo" -t 2 -w "${seconds:-5}" -m \
+job jit-churn "$jit/jit-demo" -t 2 -w "${seconds:-8}" -m \
 	-l "$out/jit-churn.codes" "$jit"/programs/*.jd
