@@ -33,6 +33,12 @@ job() {
 	esac
 }
 
+# A third of them and more are of each kind that 2,000 are wanted of.
+has_few() {
+	[ -e "$out/$1.script" ] &&
+		[ "$(grep -c '^[^[:space:]]' "$out/$1.script")" -lt 6000 ]
+}
+
 base_hertz=1009 jit_hertz=1009
 # shellcheck source=/dev/null
 . "$here/jobs.sh"
