@@ -375,12 +375,16 @@ static int open_bad_program(void)
  */
 TEST_F(trace, exec_that_kills)
 {
+	const uint64_t text = addr_of(map_pages(1, PROT_READ | PROT_EXEC));
 	const struct trace_entry *enter, *generated;
+	struct trace_unregister u;
 	int fd, status;
 	pid_t pid;
 
 	fd = open_bad_program();
 	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, register_elf_text(text, text + PAGE));
+	ASSERT_EQ(0, tracefs_enable(&self->t, "codectl/code_unregister"));
 	ASSERT_EQ(0, ask_of_all(&self->t, "id == 322"));
 	ASSERT_EQ(0, tracefs_enable(&self->t, "raw_syscalls/sys_enter"));
 	ASSERT_EQ(0, tracefs_enable(&self->t, "signal/signal_generate"));
@@ -402,6 +406,9 @@ TEST_F(trace, exec_that_kills)
 				&self->stack));
 	EXPECT_TRUE(self->stack.first < generated);
 	EXPECT_EQ(0, cookie_of(&self->log, generated));
+	/* What the old program had registered is gone with it, and so told. */
+	ASSERT_NE(NULL, trace_find_unregister(&self->log, pid, text, &u));
+	EXPECT_STREQ("exec", u.reason);
 }
 
 static noinline void exit_here(long nr, uint64_t *from)

@@ -190,18 +190,6 @@ struct watched {
 	pid_t reader;
 };
 
-/* On one CPU, so that who is idle goes on when the others have to wait. */
-static int run_on_first_cpu(int policy)
-{
-	struct sched_param param = { 0 };
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(0, &cpus);
-	return sched_setaffinity(0, sizeof(cpus), &cpus) ?:
-	       sched_setscheduler(0, policy, &param);
-}
-
 /* The watched process, whose descriptors are those of the monitor. */
 static void be_watched(const struct trace_peer *p, const struct watched *w)
 {
@@ -238,32 +226,6 @@ static void *read_silent(void *watched)
 	if (run_on_first_cpu(SCHED_OTHER))
 		return NULL;
 	return pread(w->mem, &c, 1, addr_of(w->silent)) < 0 ? w : NULL;
-}
-
-static bool is_blocked(pid_t tid)
-{
-	char path[32], stat[256] = "", *state;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	fd = open(path, O_RDONLY);
-	if (read(fd, stat, sizeof(stat) - 1) < 0)
-		stat[0] = 0;
-	close(fd);
-	state = strrchr(stat, ')');
-	return state && !strncmp(state, ") D ", 4);
-}
-
-/* In the kernel, and for longer than a page takes or a lock that is passed on. */
-static bool wait_until_blocked(const pid_t *tid)
-{
-	int seen = 0;
-
-	for (int i = 0; i < 5000 && seen < 50; i++) {
-		usleep(1000);
-		seen = is_blocked(*(volatile const pid_t *)tid) ? seen + 1 : 0;
-	}
-	return seen == 50;
 }
 
 /*

@@ -4,6 +4,7 @@
 #define CODECTL_TRACE_FIXTURE_H
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/wait.h>
 
 #include "tracefs.h"
@@ -47,21 +48,26 @@ static inline int ask_for_stacks(const struct tracefs *t, bool exit)
 static inline uint64_t cookie_of(const struct trace_log *log,
 				 const struct trace_entry *event)
 {
-	const char *name = "ftrace/raw_data";
+	static const struct {
+		const char *prefix;
+		const char *name;
+	} kinds[] = {
+		{ "sys_enter: ", "raw_syscalls/sys_enter" },
+		{ "sys_exit: ", "raw_syscalls/sys_exit" },
+		{ "sched_process_exec: ", "sched/sched_process_exec" },
+		{ "signal_generate: ", "signal/signal_generate" },
+		{ "tracing_mark_write: ", "ftrace/print" },
+		{ "io_uring_submit_req: ", "io_uring/io_uring_submit_req" },
+		{ "x86_fpu_regs_activated: ", "x86_fpu/x86_fpu_regs_activated" },
+		{ "", "ftrace/raw_data" },
+	};
+	int i = 0;
 
 	if (!event)
 		return 0;
-	if (!strncmp(event->text, "sys_enter: ", 11))
-		name = "raw_syscalls/sys_enter";
-	else if (!strncmp(event->text, "sys_exit: ", 10))
-		name = "raw_syscalls/sys_exit";
-	else if (!strncmp(event->text, "sched_process_exec: ", 20))
-		name = "sched/sched_process_exec";
-	else if (!strncmp(event->text, "signal_generate: ", 17))
-		name = "signal/signal_generate";
-	else if (!strncmp(event->text, "tracing_mark_write: ", 20))
-		name = "ftrace/print";
-	return trace_cookie(log, event, tracefs_event_type(name));
+	while (strncmp(event->text, kinds[i].prefix, strlen(kinds[i].prefix)))
+		i++;
+	return trace_cookie(log, event, tracefs_event_type(kinds[i].name));
 }
 
 /* The stack of the event is the truth, in one record for each 64 frames. */
@@ -133,6 +139,44 @@ static inline int exit_status(pid_t pid)
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return -1;
 	return WEXITSTATUS(status);
+}
+
+/* On one CPU, so that who is idle goes on when the others have to wait. */
+static inline int run_on_first_cpu(int policy)
+{
+	struct sched_param param = { 0 };
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	return sched_setaffinity(0, sizeof(cpus), &cpus) ?:
+	       sched_setscheduler(0, policy, &param);
+}
+
+static inline bool is_blocked(pid_t tid)
+{
+	char path[32], stat[256] = "", *state;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	fd = open(path, O_RDONLY);
+	if (read(fd, stat, sizeof(stat) - 1) < 0)
+		stat[0] = 0;
+	close(fd);
+	state = strrchr(stat, ')');
+	return state && !strncmp(state, ") D ", 4);
+}
+
+/* In the kernel, and for longer than a page takes or a lock that is passed on. */
+static inline bool wait_until_blocked(const pid_t *tid)
+{
+	int seen = 0;
+
+	for (int i = 0; i < 5000 && seen < 50; i++) {
+		usleep(1000);
+		seen = is_blocked(*(volatile const pid_t *)tid) ? seen + 1 : 0;
+	}
+	return seen == 50;
 }
 
 #endif /* CODECTL_TRACE_FIXTURE_H */
