@@ -89,6 +89,17 @@ check_holes()
 	return "$1"
 }
 
+# It is linked from the objects of the 64-bit one, which have tables.
+check_x32_vdso()
+{
+	local log=$build/logs/lint-vdso.log dir=arch/x86/entry/vdso/vdso64
+
+	kernel "$dir/vdso64.so.dbg" "$dir/vdsox32.so.dbg" > "$log" 2>&1 ||
+		{ tail -n 20 "$log"; return 1; }
+	"$tools/readelf" -SW "$obj/$dir/vdso64.so.dbg" | grep -q '\.sframe' &&
+		! "$tools/readelf" -SW "$obj/$dir/vdsox32.so.dbg" | grep '\.sframe'
+}
+
 # A test of glibc's, by its result.
 check_glibc()
 {
@@ -107,6 +118,7 @@ command -v pahole > /dev/null ||
 run "sparse and W=1, our objects" check_objects
 run "headers for user space, each alone" check_headers
 run "pahole, structures for user space, -m64 and -m32" check_holes
+run "vDSO for x32, without tables" check_x32_vdso
 run "glibc, lint-makefiles" bash \
 	"$build/glibc/scripts/lint-makefiles.sh" python3 "$build/glibc"
 run "glibc, calls through the PLT of its own" check_glibc elf/ check-localplt
