@@ -118,7 +118,7 @@ static enum codectl_unit codectl_region_unit(const struct codectl_region *region
 	if (region->tables.is_jit)
 		return CODECTL_UNIT_ADDRESS;
 
-	return region->inode ? CODECTL_UNIT_FILE : CODECTL_UNIT_OBJECT;
+	return region->dev ? CODECTL_UNIT_FILE : CODECTL_UNIT_OBJECT;
 }
 
 static u64 codectl_region_base(const struct codectl_region *region)
@@ -279,7 +279,7 @@ static void codectl_region_names(const struct codectl_region *region,
 	if (cf) {
 		code_file_names(cf, names);
 		names->names = CODE_NAMES_CLAIMED;
-		if (!region->inode) {
+		if (!region->dev) {
 			names->dev = 0;
 			names->ino = 0;
 		}

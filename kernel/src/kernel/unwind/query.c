@@ -64,6 +64,7 @@ static bool codectl_text_mapped(struct mm_struct *mm,
 bool codectl_note_text(struct mm_struct *mm, struct codectl_region *region)
 {
 	bool is_jit = region->tables.is_jit;
+	const struct inode *inode;
 	struct file *file = NULL;
 	u64 base = 0;
 
@@ -73,7 +74,10 @@ bool codectl_note_text(struct mm_struct *mm, struct codectl_region *region)
 	if (is_jit || !file)
 		return true;
 
-	region->inode = file_inode(file);
+	inode = file_inode(file);
+	region->dev = inode->i_sb->s_dev;
+	region->inode_gen = inode->i_generation;
+	region->ino = inode->i_ino;
 	region->text_offset = region->text_start - base;
 	codectl_claim_put(region->claim);
 	region->claim = NULL;
@@ -119,6 +123,17 @@ struct file *codectl_text_file(struct mm_struct *mm,
 	return file;
 }
 
+/* It may be gone by now, and its memory, but not its number, be another inode's. */
+static bool is_of_file(const struct codectl_region *region,
+		       const struct file *file)
+{
+	const struct inode *inode = file_inode(file);
+
+	return region->dev == inode->i_sb->s_dev &&
+	       region->ino == inode->i_ino &&
+	       region->inode_gen == inode->i_generation;
+}
+
 /**
  * codectl_claimed_file() - get the file that a text is said to be from
  * @mm: the address space
@@ -141,7 +156,7 @@ struct file *codectl_claimed_file(struct mm_struct *mm,
 
 	file = codectl_vma_file(mm, region->elf_start, &range);
 	/* Once it was mapped from a file, it is not from another one. */
-	if (file && region->inode && file_inode(file) != region->inode) {
+	if (file && region->dev && !is_of_file(region, file)) {
 		fput(file);
 		return NULL;
 	}
@@ -223,7 +238,7 @@ static int codectl_fill_file(struct mm_struct *mm,
 	origin->build_id_len = origin->code_file->build_id_len;
 	if (query->names == CODE_NAMES_VERIFIED)
 		query->file_id = origin->code_file->id;
-	else if (region->inode)
+	else if (region->dev)
 		query->file_offset = region->text_offset;
 	else
 		return 0;

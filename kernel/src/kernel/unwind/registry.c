@@ -105,7 +105,9 @@ codectl_region_copy(const struct codectl_region *old, gfp_t gfp)
 	region->mapped_over = old->mapped_over;
 	region->elf_start = old->elf_start;
 	region->elf_end = old->elf_end;
-	region->inode = old->inode;
+	region->dev = old->dev;
+	region->inode_gen = old->inode_gen;
+	region->ino = old->ino;
 	region->text_offset = old->text_offset;
 	region->claim = old->claim;
 	if (region->claim)

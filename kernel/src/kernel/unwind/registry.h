@@ -64,8 +64,10 @@ struct codectl_tables {
  * @mapped_over: something was mapped over its text; under the lock of its registry
  * @elf_start: first byte of the object
  * @elf_end: end of the object
- * @inode: of the file that all of the text was mapped from when it was
- *	registered, or NULL; to compare only
+ * @dev: device of the file that all of the text was mapped from when it was
+ *	registered, or 0
+ * @inode_gen: generation of its inode
+ * @ino: number of its inode
  * @text_offset: where in that file the text begins
  * @claim: what was claimed about it, or NULL
  * @rcu: defers freeing until no lookup reads it
@@ -83,7 +85,9 @@ struct codectl_region {
 	bool			mapped_over;
 	unsigned long		elf_start;
 	unsigned long		elf_end;
-	const struct inode	*inode;
+	dev_t			dev;
+	u32			inode_gen;
+	u64			ino;
 	u64			text_offset;
 	struct codectl_claim	*claim;
 	struct rcu_head		rcu;
