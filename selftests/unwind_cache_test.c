@@ -203,29 +203,17 @@ static noinline uint64_t kill_self(int sig)
 	return ip;
 }
 
-/*
- * A row ends with a call, and the next one starts where it returns to.  Once that has
- * retired, a handler may return there: then the rule of the call is not that of the
- * frame any more.
- */
-TEST_F(table, restorer_where_a_call_returned_to)
+/* Walks from a handler whose restorer is where the call of the stub returned to. */
+static void expect_restorer_after_call(struct __test_metadata *_metadata,
+				       FIXTURE_DATA(table) * self)
 {
 	static const uint8_t restorer[] = {
 		0x48, 0xc7, 0xc0, __NR_rt_sigreturn, 0, 0, 0, 0x0f, 0x05,
 	};
 	const struct stub *stub = &self->stub;
-	const jit_row rows[] = {
-		{ stub->call_off, 0, BODY },
-		{ STUB_SIZE - stub->call_off, stub->call_off, BODY },
-	};
-	const struct code_jit_info info = stub_jit_info(stub);
-	jit_table *t = table_of(self, rows, 2);
 	uint8_t *at = stub->text + stub->call_off;
 	uint64_t interrupted;
 
-	ASSERT_EQ(0, register_jit(&info));
-	walk_again(_metadata, self, COMPLETE, COMPLETE);
-	__atomic_store_n(&t->fre[1].size, 0, __ATOMIC_RELAXED);
 	ASSERT_EQ(0, mprotect(stub->text, PAGE, PROT_READ | PROT_WRITE));
 	memcpy(at, restorer, sizeof(restorer));
 	ASSERT_EQ(0, mprotect(stub->text, PAGE, PROT_READ | PROT_EXEC));
@@ -236,6 +224,46 @@ TEST_F(table, restorer_where_a_call_returned_to)
 	ASSERT_LE(3, self->stack.nr);
 	EXPECT_EQ(addr_of(at), self->stack.ip[1]);
 	EXPECT_EQ(interrupted, self->stack.ip[2]);
+}
+
+/*
+ * A row ends with a call, and the next one starts where it returns to.  Once that has
+ * retired, a handler may return there: then the rule of the call is not that of the
+ * frame any more.
+ */
+TEST_F(table, restorer_where_a_call_returned_to)
+{
+	const struct stub *stub = &self->stub;
+	const jit_row rows[] = {
+		{ stub->call_off, 0, BODY },
+		{ STUB_SIZE - stub->call_off, stub->call_off, BODY },
+	};
+	const struct code_jit_info info = stub_jit_info(stub);
+	jit_table *t = table_of(self, rows, 2);
+
+	ASSERT_EQ(0, register_jit(&info));
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+	__atomic_store_n(&t->fre[1].size, 0, __ATOMIC_RELAXED);
+	expect_restorer_after_call(_metadata, self);
+}
+
+/* The call is the end of a range that has no rows, and never will. */
+TEST_F(table, restorer_in_the_range_after_a_call)
+{
+	const struct stub *stub = &self->stub;
+	struct code_jit_info first = with_default(stub);
+	struct code_jit_info second = stub_jit_info(stub);
+	const jit_row row = { STUB_SIZE - stub->call_off, 0, BODY };
+	jit_table *t = table_of(self, &row, 1);
+
+	first.unwind_head = 0;
+	first.text_end = first.text_start + stub->call_off;
+	second.text_start = first.text_end;
+	ASSERT_EQ(0, register_jit(&first));
+	ASSERT_EQ(0, register_jit(&second));
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+	__atomic_store_n(&t->fre[0].size, 0, __ATOMIC_RELAXED);
+	expect_restorer_after_call(_metadata, self);
 }
 
 /* ------------------------------------------------------- the memory that it takes */

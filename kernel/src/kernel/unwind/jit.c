@@ -420,7 +420,7 @@ bool jit_row_remains(unsigned long row, unsigned long counter, u32 seq,
 	struct jit_walk walk = {};
 	u32 now;
 
-	if (!user_read_access_begin((void __user *)row, sizeof(*fre)))
+	if (!unwind_user_begin(&row, sizeof(*fre)))
 		return false;
 	fre->size = unwind_user_load_u32(row +
 					 offsetof(struct code_jit_unwind_fre,

@@ -3,6 +3,16 @@
 #define _UNWIND_USER_LOAD_H
 
 /*
+ * bool unwind_user_begin(unsigned long *addr, size_t size);
+ *
+ * @addr: where the loads begin; what is not in user space becomes an address that faults
+ * @size: how far they reach, less than a page
+ *
+ * Opens a user access window by a mask.  user_read_access_begin() makes a
+ * branch, and waits for it by a fence.
+ *
+ * Return: whether it did.
+ *
  * unsigned long unwind_user_load_u8(unsigned long addr, long *err);
  * and _u16, _u32, _u64: load from user memory, and leave asking for a fault to later
  *
@@ -32,6 +42,11 @@
 #include <linux/errno.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
+
+static inline bool unwind_user_begin(unsigned long *addr, size_t size)
+{
+	return user_read_access_begin((const void __user *)*addr, size);
+}
 
 #define UNWIND_USER_LOAD(type)						\
 static __always_inline unsigned long					\
