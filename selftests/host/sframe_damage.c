@@ -148,6 +148,9 @@ static void compare(struct sframe_section *sec, struct lib_section *lib, s64 pc,
 
 	if (!ret && !take_common(&ours))
 		ret = -EPROTO;
+	/* That a function has no FRE is an error to libsframe. */
+	if (ret == -ENODATA)
+		ret = -EINVAL;
 	alive = fence_survives(lib_ret = lib_find(lib, pc, &theirs));
 	if (!alive) {
 		count("libsframe: dies of a lookup");

@@ -50,7 +50,8 @@ static void try_ip(const struct sframe_section *sec, unsigned long ip)
 
 	require(user_arena.window_start == user_arena.window_end);
 	if (ret) {
-		require(ret == -ENOENT || ret == -EINVAL || ret == -EOPNOTSUPP ||
+		require(ret == -ENOENT || ret == -ENODATA || ret == -EINVAL ||
+			ret == -EOPNOTSUPP ||
 			(ret == -EFAULT && user_arena.fault < user_arena.end));
 		return;
 	}

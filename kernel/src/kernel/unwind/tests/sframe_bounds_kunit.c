@@ -55,7 +55,7 @@ static const struct {
 	  -EINVAL },
 	{ "attribute at the end", IDX(func_start_fre_off), 4, FRE_LEN, 0, -EINVAL },
 	{ "attribute far away", IDX(func_start_fre_off), 4, U32_MAX, 0, -EINVAL },
-	{ "no FRE", ATTR(0), 1, 0, 0, -EINVAL },
+	{ "no FRE", ATTR(0), 1, 0, 0, -ENODATA },
 	{ "an FRE too many", ATTR(0), 1, 2, 0, -EINVAL },
 	{ "65281 FREs", ATTR(1), 1, 0xff, 0, -EINVAL },
 	{ "FRE type 3", ATTR(2), 1, 3, 0, -EOPNOTSUPP },
