@@ -191,7 +191,7 @@ static void make_call(struct fuzz *f, struct call *c)
 
 static void wrong_option(struct fuzz *f, struct call *c)
 {
-	c->option = CODE_BATCH + 1 + random_bits(f) % 0xfffffff0;
+	c->option = CODE_ATTACH_FILE + 1 + random_bits(f) % 0xfffffff0;
 	c->wrong |= BIT(EINVAL);
 }
 

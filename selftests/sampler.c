@@ -62,6 +62,9 @@ fail:
 	return -errno;
 }
 
+bool __attribute__((weak)) sampler_at_once;
+void __attribute__((weak)) sampler_touch_tables(void) {}
+
 static int open_all(struct sampler *s, struct perf_event_attr *attr, pid_t pid,
 		    const char *filter)
 {
@@ -74,14 +77,15 @@ static int open_all(struct sampler *s, struct perf_event_attr *attr, pid_t pid,
 			    PERF_SAMPLE_CALLCHAIN;
 	attr->sample_id_all = 1;
 	attr->exclude_callchain_kernel = 1;
-	attr->defer_callchain = 1;
-	attr->defer_output = 1;
+	attr->defer_callchain = !sampler_at_once;
+	attr->defer_output = !sampler_at_once;
 	attr->inherit = pid != -1;
 	/* Deferred stacks go to events of all tasks only if they are for this. */
 	attr->comm = pid == -1;
 	attr->disabled = 1;
 	if (cpus > SAMPLER_MAX_CPUS)
 		return -E2BIG;
+	sampler_touch_tables();
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		err = open_one(s, attr, pid, cpu, filter);
 		if (err) {
@@ -188,7 +192,23 @@ static void read_deferred(void *ring, uint64_t pos, struct stack *stack)
 	ring_copy(ring, pos + 8, &stack->time, 8);
 }
 
-/* Consumes up to and including the first deferred stack. */
+/* struct perf_event_header, { pid, tid }, time, nr, PERF_CONTEXT_USER, ips[nr - 1] */
+static void read_sample(void *ring, uint64_t pos, struct stack *stack)
+{
+	uint64_t nr;
+
+	pos += sizeof(struct perf_event_header);
+	ring_copy(ring, pos, &stack->pid, 4);
+	ring_copy(ring, pos + 4, &stack->tid, 4);
+	ring_copy(ring, pos + 8, &stack->time, 8);
+	ring_copy(ring, pos + 16, &nr, 8);
+	nr -= !!nr;
+	stack->cookie = 0;
+	stack->nr = nr < STACK_MAX ? nr : STACK_MAX;
+	ring_copy(ring, pos + 32, stack->ip, stack->nr * 8);
+}
+
+/* Consumes up to and including the first stack. */
 static bool ring_next(struct sampler *s, void *ring, struct stack *stack)
 {
 	struct perf_event_mmap_page *page = ring;
@@ -206,6 +226,10 @@ static bool ring_next(struct sampler *s, void *ring, struct stack *stack)
 			found = true;
 		} else if (header.type == PERF_RECORD_SAMPLE) {
 			s->samples++;
+			if (sampler_at_once) {
+				read_sample(ring, tail, stack);
+				found = true;
+			}
 		} else if (header.type == PERF_RECORD_LOST) {
 			s->lost++;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Deferred user call chains of the calling process, taken through
- * perf_event_open(2): one event and one ring per CPU, inherited by the threads
- * and children that are created after sampler_open_*().
+ * User call chains of the calling process, taken through perf_event_open(2): one
+ * event and one ring per CPU, inherited by the threads and children that are created
+ * after sampler_open_*().
  */
 #ifndef CODECTL_SAMPLER_H
 #define CODECTL_SAMPLER_H
@@ -34,6 +34,13 @@ struct stack {
 	unsigned int nr;
 	uint64_t ip[STACK_MAX];
 };
+
+/*
+ * Whether stacks are taken at once, in an interrupt, as perf record -g does, and not
+ * on the way back to user space.  What a program is linked with says so: now.c.
+ */
+extern bool sampler_at_once;
+void sampler_touch_tables(void);
 
 /*
  * Each returns 0 or a negative errno:

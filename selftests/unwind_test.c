@@ -257,6 +257,8 @@ TEST_F(unwind, forked_child)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
+		/* fork() copies no page tables of files. */
+		sampler_touch_tables();
 		chain_a(1);
 		*shared = truth;
 		_exit(0);

@@ -17,6 +17,7 @@
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
 
+#include "attach.h"
 #include "events.h"
 #include "query.h"
 #include "registry.h"
@@ -24,6 +25,8 @@
 
 /* kernel.codectl; codectl= on the command line sets what it starts with. */
 static unsigned int codectl_sysctl __read_mostly = 1;
+/* kernel.codectl_callchain: whether walks that cannot wait go by tables, too. */
+static unsigned int codectl_callchain_sysctl __read_mostly = 1;
 static unsigned int codectl_max_regions __read_mostly = 65530;
 /* All of them may go in one munmap(), under the lock of the address space. */
 static const unsigned int codectl_most_regions = 1 << 20;
@@ -33,6 +36,15 @@ static const struct ctl_table codectl_sysctls[] = {
 		.procname	= "codectl",
 		.data		= &codectl_sysctl,
 		.maxlen		= sizeof(codectl_sysctl),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+	{
+		.procname	= "codectl_callchain",
+		.data		= &codectl_callchain_sysctl,
+		.maxlen		= sizeof(codectl_callchain_sysctl),
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec_minmax,
 		.extra1		= SYSCTL_ZERO,
@@ -72,6 +84,11 @@ fs_initcall(codectl_init);
 bool codectl_enabled(void)
 {
 	return READ_ONCE(codectl_sysctl);
+}
+
+bool codectl_callchain_enabled(void)
+{
+	return READ_ONCE(codectl_callchain_sysctl);
 }
 
 static bool codectl_range_ok(u64 start, u64 end)
@@ -533,19 +550,25 @@ static int codectl_batch(const void __user *uinfo, size_t usize)
  *
  * See include/uapi/linux/codectl.h for the contract.
  *
- * Return: 0, for CODE_BATCH how many entries were carried out, or a negative
- * error.
+ * Return: 0, for CODE_BATCH how many entries were carried out, for CODE_ATTACH_FILE
+ * a descriptor, or a negative error.
  */
 SYSCALL_DEFINE4(codectl, unsigned int, option, void __user *, info,
 		size_t, info_size, unsigned int, flags)
 {
-	if (!codectl_enabled() || !arch_unwind_user_has_tables())
+	if (!codectl_enabled() || !arch_unwind_user_has_tables(current_pt_regs()))
 		return -ENOSYS;
 	if (flags)
 		return -EINVAL;
 
-	return option == CODE_BATCH ? codectl_batch(info, info_size) :
-				      codectl_single(option, info, info_size);
+	switch (option) {
+	case CODE_BATCH:
+		return codectl_batch(info, info_size);
+	case CODE_ATTACH_FILE:
+		return codectl_attach(info, info_size);
+	default:
+		return codectl_single(option, info, info_size);
+	}
 }
 
 struct codectl_exec {

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/unwind_user_types.h>
 
+#include "attach.h"
 #include "events.h"
 #include "frames.h"
 #include "registry.h"

@@ -136,6 +136,24 @@ void rule_cache_get(struct rule_walk *walk)
 	walk->seq = smp_load_acquire(&walk->cache->seq) & ~1UL;
 }
 
+/**
+ * rule_cache_peek() - use the cache of the current task's address space, if there is one
+ * @walk: the walk, which holds no reference to it
+ *
+ * Context: any, under RCU, which keeps it.
+ */
+void rule_cache_peek(struct rule_walk *walk)
+{
+	struct rule_cache *cache = rcu_dereference(current->mm->unwind_rules);
+
+	if (!cache || cache == RULE_CACHE_WANTED || cache->epoch != walk->gen >> 32)
+		return;
+
+	walk->cache = cache;
+	/* As in rule_cache_get(). */
+	walk->seq = smp_load_acquire(&cache->seq) & ~1UL;
+}
+
 static void rule_cache_free_rcu(struct rcu_head *rcu)
 {
 	kmem_cache_free(rule_cache_cachep,

@@ -10,6 +10,7 @@
 #include <linux/unroll.h>
 #include <linux/unwind_user_types.h>
 
+#include "attach.h"
 #include "jit.h"
 #include "kept_rule.h"
 #include "registry.h"
@@ -106,6 +107,9 @@ struct rule_cache {
 	struct rule_slot	slots[];
 };
 
+/* Texts with attached tables that a walk remembers. */
+#define RULE_WALK_TEXTS		4
+
 /**
  * struct rule_walk - a walk by tables
  * @gen: generation of the registry when the walk began, 0 if nothing was registered
@@ -122,6 +126,11 @@ struct rule_cache {
  * @last: the registration that was looked up last; used where its
  *	@last.registry_gen is @gen
  * @found: what was found in its tables just now
+ * @nofault: nothing is waited for, under one RCU read lock
+ * @attached: tables are attached to files: they come before all others
+ * @by_rules: there may be rules but for the vDSO's
+ * @nr_texts: texts that were looked up, those before the last %RULE_WALK_TEXTS too
+ * @texts: texts with attached tables, if @nofault
  *
  * A walk goes by the registry as it was when the walk began.
  */
@@ -137,10 +146,16 @@ struct rule_walk {
 	unsigned long		fp_reach;
 	struct codectl_lookup	last;
 	struct found_rule	found;
+	bool			nofault;
+	bool			attached;
+	bool			by_rules;
+	unsigned int		nr_texts;
+	struct attached_text	texts[RULE_WALK_TEXTS];
 };
 
 void rule_cache_get(struct rule_walk *walk);
 void rule_cache_put(struct rule_walk *walk);
+void rule_cache_peek(struct rule_walk *walk);
 u64 rule_cache_look(struct rule_walk *walk, unsigned long ip, bool exact,
 		    struct rule_slot *slot);
 void rule_cache_keep(struct rule_walk *walk, unsigned long ip, bool exact,

@@ -177,15 +177,17 @@ static enum unwind_user_stop codectl_rule_stop(int err)
  * unwind_user_start_table() - prepare a walk
  * @state: the walk
  * @walk: the same, as far as tables are concerned; undefined
+ * @nofault: it waits for nothing
  *
  * Where the current task can have no tables, unwind_user_walk() will go by frame
  * pointers alone.
  *
- * Context: process.
+ * Context: process; with @nofault any, under RCU until the walk is over, and with page
+ * faults disabled.
  * Return: whether the current task can have tables.
  */
 bool unwind_user_start_table(struct unwind_user_state *state,
-			     struct rule_walk *walk)
+			     struct rule_walk *walk, bool nofault)
 {
 	state->walk = walk;
 	state->budget = WALK_BUDGET;
@@ -197,14 +199,22 @@ bool unwind_user_start_table(struct unwind_user_state *state,
 	walk->last.text_start = 0;
 	walk->last.text_end = 0;
 	walk->last.registry_gen = 0;
+	walk->nofault = nofault;
+	walk->attached = false;
+	walk->by_rules = false;
+	walk->nr_texts = 0;
 	/* A return address of 32 bits is not read here. */
 	walk->fp_reach = state->ws == sizeof(long) ? LONG_MAX : 0;
-	if (!codectl_enabled() || !arch_unwind_user_has_tables())
+	if (!codectl_enabled() || !arch_unwind_user_has_tables(state->regs))
 		return false;
 
 	walk->fp_reach = arch_unwind_user_start(&walk->vdso, &walk->vdso_size);
 	walk->gen = codectl_generation(current->mm);
-	if (walk->gen)
+	walk->attached = READ_ONCE(codectl_nr_attached);
+	walk->by_rules = walk->gen || walk->attached;
+	if (walk->gen && nofault)
+		rule_cache_peek(walk);
+	else if (walk->gen)
 		rule_cache_get(walk);
 
 	return true;
@@ -218,8 +228,70 @@ bool unwind_user_start_table(struct unwind_user_state *state,
  */
 void unwind_user_end_table(struct unwind_user_state *state)
 {
-	if (state->walk)
+	if (state->walk && !state->walk->nofault)
 		rule_cache_put(state->walk);
+}
+
+/* A text that this walk has come upon before, or NULL. */
+static const struct attached_text *
+rule_walk_text(const struct rule_walk *walk, unsigned long addr)
+{
+	const struct attached_text *text;
+
+	for (text = walk->texts;
+	     text < walk->texts + min(walk->nr_texts, RULE_WALK_TEXTS); text++) {
+		if (addr - text->start < text->size)
+			return text;
+	}
+
+	return NULL;
+}
+
+/* The same or another one, which takes the place of the oldest; or NULL and why. */
+static const struct attached_text *
+rule_walk_find_text(struct rule_walk *walk, unsigned long addr, int *err)
+{
+	const struct attached_text *text;
+	struct attached_text *new;
+
+	*err = 0;
+	/* What was found before it waited may be gone. */
+	if (!walk->nofault)
+		walk->nr_texts = 0;
+	text = rule_walk_text(walk, addr);
+	if (text)
+		return text;
+
+	new = &walk->texts[walk->nr_texts % RULE_WALK_TEXTS];
+	*err = codectl_find_attached(current->mm, addr, new);
+	if (*err <= 0)
+		return NULL;
+	walk->nr_texts++;
+
+	return new;
+}
+
+/* The rule of an attached table at @rule; false if none covers the frame. */
+static bool rule_walk_attached(struct rule_walk *walk, unsigned long ip,
+			       bool exact, u64 *rule)
+{
+	const struct attached_text *text;
+	int err;
+
+	guard(rcu)();
+	text = rule_walk_find_text(walk, ip - !exact, &err);
+	if (!text) {
+		*rule = KEPT_TYPE(KEPT_NOTHING);
+		walk->err = err;
+		return err;
+	}
+
+	*rule = resident_find(text->table, ip + text->bias, exact,
+			      &walk->found.rule.step);
+	if (kept_type(*rule) == KEPT_NOTHING)
+		walk->err = -ENODATA;
+
+	return kept_type(*rule) != KEPT_UNCOVERED;
 }
 
 /* The rule for a frame, for the next walk too; @slot may have it. */
@@ -230,6 +302,13 @@ static noinline u64 unwind_user_get_rule(struct unwind_user_state *state,
 	struct rule_walk *walk = state->walk;
 	u64 rule;
 
+	if (walk->attached) {
+		if (rule_walk_attached(walk, ip, exact, &rule))
+			return rule;
+		if (walk->cache)
+			slot = rule_cache_slot(walk->cache,
+					       rule_cache_key(ip, exact));
+	}
 	if (walk->cache) {
 		rule = rule_cache_look(walk, ip, exact, slot);
 		/* The vDSO may have come there, for which nobody registers anything. */
@@ -338,7 +417,8 @@ static unsigned long *unwind_user_walk_rules(struct unwind_user_state *state,
 {
 	const unsigned long last = TASK_SIZE_MAX - 1;
 	struct rule_walk *const walk = state->walk;
-	struct rule_cache *const cache = walk->cache;
+	/* What is attached comes before what is kept. */
+	struct rule_cache *const cache = walk->attached ? NULL : walk->cache;
 	u64 rule = unwind_user_first_rule(state);
 	/* A copy, for registers. */
 	struct table_frame frame = *start;
@@ -399,7 +479,7 @@ unsigned int unwind_user_walk(struct unwind_user_state *state,
 	};
 	unsigned long *entry = first;
 
-	if (state->walk->gen)
+	if (state->walk->by_rules)
 		entry = unwind_user_walk_rules(state, &frame, first, end);
 	else if (!state->exact)
 		entry = unwind_user_walk_fp(state->walk, &frame, first, end);
@@ -425,7 +505,7 @@ int unwind_user_next_table(struct unwind_user_state *state)
 	struct unwind_step *step = &walk->found.rule.step;
 	u64 rule = walk->rule;
 
-	if (!walk->gen)
+	if (!walk->by_rules)
 		rule = rule_walk_in_vdso(walk, state->ip) ?
 		       unwind_user_find_rule(state) :
 		       KEPT_TYPE(KEPT_UNCOVERED);

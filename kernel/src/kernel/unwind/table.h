@@ -12,8 +12,9 @@ struct unwind_user_state;
 #include "rule_cache.h"
 
 bool codectl_enabled(void);
+bool codectl_callchain_enabled(void);
 bool unwind_user_start_table(struct unwind_user_state *state,
-			     struct rule_walk *walk);
+			     struct rule_walk *walk, bool nofault);
 void unwind_user_end_table(struct unwind_user_state *state);
 unsigned int unwind_user_walk(struct unwind_user_state *state,
 			      unsigned long *entries, unsigned int nr,
@@ -26,7 +27,8 @@ void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr);
 struct rule_walk {};
 
 static inline bool unwind_user_start_table(struct unwind_user_state *state,
-					   struct rule_walk *walk)
+					   struct rule_walk *walk,
+					   bool nofault)
 {
 	return false;
 }

@@ -78,16 +78,17 @@ subsys_initcall(unwind_user_init);
 
 /**
  * arch_unwind_user_has_tables() - can the current task have tables?
+ * @regs: its user registers
  *
  * Return: whether it is a 64-bit task; ia32 and x32 cannot register anything.
  */
-bool arch_unwind_user_has_tables(void)
+bool arch_unwind_user_has_tables(const struct pt_regs *regs)
 {
 	if (IS_ENABLED(CONFIG_X86_X32_ABI) &&
 	    current->mm->context.vdso_image == &vdsox32_image)
 		return false;
 
-	return user_64bit_mode(task_pt_regs(current));
+	return user_64bit_mode((struct pt_regs *)regs);
 }
 
 /**
@@ -267,7 +268,7 @@ int arch_unwind_user_reg(const struct unwind_user_state *state,
 	reg = array_index_nospec(reg, DWARF_NR_REGS);
 
 	if (state->topmost) {
-		*val = *(unsigned long *)((void *)task_pt_regs(current) +
+		*val = *(unsigned long *)((void *)state->regs +
 					  reg_offsets[reg].pt_regs);
 		return 0;
 	}

@@ -8,6 +8,7 @@
 #include <linux/tracepoint.h>
 #include <linux/unwind_user_types.h>
 
+struct codectl_attachment;
 struct codectl_names;
 struct codectl_region;
 
@@ -20,6 +21,11 @@ enum codectl_unregister_reason {
 	CODECTL_UNREGISTER_EXEC,
 	CODECTL_UNREGISTER_EXIT,
 	CODECTL_UNREGISTER_REPLACED,
+};
+
+enum codectl_detach_reason {
+	CODECTL_DETACH_CLOSED,
+	CODECTL_DETACH_WRITTEN,
 };
 
 #endif
@@ -131,6 +137,58 @@ TRACE_EVENT(code_unregister,
 	TP_printk("pid=%d text=0x%llx-0x%llx id=0x%llx reason=%s",
 		  __entry->pid, __entry->text_start, __entry->text_end,
 		  __entry->id, show_codectl_reason(__entry->reason))
+);
+
+TRACE_EVENT(code_attach,
+
+	TP_PROTO(const struct codectl_attachment *attachment),
+
+	TP_ARGS(attachment),
+
+	TP_STRUCT__entry(
+		__field(u64,	id)
+		__field(u64,	inode)
+		__field(u64,	bytes)
+		__field(u32,	dev_major)
+		__field(u32,	dev_minor)
+	),
+
+	TP_fast_assign(
+		const struct inode *inode = attachment->inode;
+
+		__entry->id = attachment->id;
+		__entry->inode = inode->i_ino;
+		__entry->bytes = attachment->table->bytes;
+		__entry->dev_major = MAJOR(inode->i_sb->s_dev);
+		__entry->dev_minor = MINOR(inode->i_sb->s_dev);
+	),
+
+	TP_printk("id=0x%llx dev=%02x:%02x inode=%llu bytes=%llu",
+		  __entry->id, __entry->dev_major, __entry->dev_minor,
+		  __entry->inode, __entry->bytes)
+);
+
+TRACE_EVENT(code_detach,
+
+	TP_PROTO(const struct codectl_attachment *attachment,
+		 unsigned int reason),
+
+	TP_ARGS(attachment, reason),
+
+	TP_STRUCT__entry(
+		__field(u64,	id)
+		__field(u32,	reason)
+	),
+
+	TP_fast_assign(
+		__entry->id = attachment->id;
+		__entry->reason = reason;
+	),
+
+	TP_printk("id=0x%llx reason=%s", __entry->id,
+		  __print_symbolic(__entry->reason,
+				   { 0, "closed" },
+				   { 1, "written" }))
 );
 
 TRACE_EVENT(unwind_stop,

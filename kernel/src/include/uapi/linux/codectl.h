@@ -41,6 +41,8 @@
  * @CODE_REGISTER_JIT: register a range that code is compiled into,
  *	&struct code_jit_info
  * @CODE_BATCH: make several calls in one, &struct code_batch
+ * @CODE_ATTACH_FILE: give a file a table, in all processes, &struct code_file_info;
+ *	returns a descriptor
  *
  * Values not listed here are not part of the ABI.
  */
@@ -49,6 +51,7 @@ enum code_opt {
 	CODE_REGISTER_ELF	= 1,
 	CODE_REGISTER_JIT	= 2,
 	CODE_BATCH		= 3,
+	CODE_ATTACH_FILE	= 4,
 };
 
 /*
@@ -343,6 +346,64 @@ struct code_batch {
 };
 
 #define CODE_BATCH_SIZE_VER0		16
+
+/**
+ * struct code_file_segment - text of a file, as a program header has it
+ * @offset: where in the file it begins
+ * @len: bytes of it there, not 0
+ * @vaddr: the address that the first of them was linked to have
+ */
+struct code_file_segment {
+	__aligned_u64	offset;
+	__aligned_u64	len;
+	__aligned_u64	vaddr;
+};
+
+#define CODE_FILE_SEGMENT_SIZE		24
+#define CODE_FILE_MAX_SEGMENTS		64
+
+/**
+ * struct code_file_info - argument of CODE_ATTACH_FILE
+ * @fd: the file, a regular one (EINVAL) that is open for reading (EBADF)
+ * @unwind_format: one of &enum code_unwind_format (EOPNOTSUPP)
+ * @table: address of the SFrame section that describes its text, which the kernel
+ *	copies.  All of it is checked: EFAULT if it cannot be read, EINVAL if any of it
+ *	is malformed or its FDEs are not sorted, EOPNOTSUPP for a version, ABI, flag
+ *	or encoding that this kernel does not decode, ENODATA without a function.
+ * @table_len: bytes of it
+ * @table_addr: the address that its first byte was linked to have; all offsets in
+ *	it count from there
+ * @segments: address of an array of &struct code_file_segment, one for each
+ *	executable segment
+ * @nr_segments: entries in it, from 1 to %CODE_FILE_MAX_SEGMENTS (EINVAL)
+ * @__reserved: must be 0
+ *
+ * Needs CAP_PERFMON in the initial user namespace (EPERM).  Returns a descriptor
+ * with O_CLOEXEC; the table is gone with the last reference to that.  It covers
+ * what is mapped from the file in every address space, those of containers that
+ * share the file by overlayfs included, now or later.  Where a process has
+ * registered a table of its own, this one is used.  No process sees it, or can
+ * remove it.  Text that something else is mapped over is not covered.
+ *
+ * A file that is written to or truncated loses its table, as the descriptor's
+ * fdinfo and the trace say.
+ *
+ * Further errors: EEXIST if the file has a table, EAGAIN if it was written to
+ * meanwhile, ENOSPC where all tables take more than kernel.codectl_attached_kb or
+ * this one has too many different rules, EINTR, ENOMEM, EMFILE, ENFILE.
+ */
+struct code_file_info {
+	__s32		fd;
+	__u32		unwind_format;
+	__aligned_u64	table;
+	__aligned_u64	table_len;
+	__aligned_u64	table_addr;
+	__aligned_u64	segments;
+	__u32		nr_segments;
+	__u32		__reserved;
+};
+
+#define CODE_FILE_INFO_SIZE_VER0	48
 
 /*
  * struct code_query::query_flags

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which attached table covers an address
+ *
+ * A table is attached to a file, and covers what is mapped from it in any address
+ * space, now or later: nothing is kept for an address space, and no mapping has to
+ * tell anybody.  The mapping is looked up with the address, in any context, so
+ * that no lock can be taken, nor can it be asked for: in fork() all mappings are locked
+ * for as long as they are copied, and stacks of fork() are wanted, too.
+ */
+#include <linux/fs.h>
+#include <linux/maple_tree.h>
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+
+#include "attach.h"
+
+/* How often a mapping is looked at that changes meanwhile. */
+#define ATTACHED_TRIES	4
+
+/**
+ * struct vma_view - what a mapping looked like
+ * @vma: the mapping, to compare only
+ * @start: its first address
+ * @last: its last address
+ * @pgoff: where in @file it starts, in pages
+ * @file: what it is of, or NULL
+ */
+struct vma_view {
+	const struct vm_area_struct	*vma;
+	unsigned long			start;
+	unsigned long			last;
+	unsigned long			pgoff;
+	struct file			*file;
+};
+
+/*
+ * Returns 1, 0 where nothing is mapped, and -EAGAIN if the mapping is being changed.
+ *
+ * Who changes the extent of a mapping writes its start, then its offset, and then the
+ * tree: vma_set_range().  Here they are read the other way round, but for the tree,
+ * which comes first and has to agree with the start.
+ */
+static int vma_look(struct mm_struct *mm, unsigned long addr,
+		    struct vma_view *view)
+{
+	MA_STATE(mas, &mm->mm_mt, addr, addr);
+	struct vm_area_struct *vma = mas_walk(&mas);
+
+	if (!vma)
+		return 0;
+
+	view->vma = vma;
+	view->start = mas.index;
+	view->last = mas.last;
+	/* Its memory may be that of another mapping by now, but of a mapping it is. */
+	view->pgoff = READ_ONCE(vma->vm_pgoff);
+	view->file = READ_ONCE(vma->vm_file);
+	/* The start after the offset. */
+	smp_rmb();
+
+	return READ_ONCE(vma->vm_start) == view->start &&
+	       READ_ONCE(vma->vm_end) - 1 == view->last &&
+	       READ_ONCE(vma->vm_mm) == mm ? 1 : -EAGAIN;
+}
+
+static bool vma_same(const struct vma_view *a, const struct vma_view *b)
+{
+	return a->vma == b->vma && a->start == b->start && a->last == b->last &&
+	       a->pgoff == b->pgoff && a->file == b->file;
+}
+
+/*
+ * What is seen twice was so at the first time: had the mapping gone in between,
+ * and its memory become that of another one, the second look would come upon that
+ * as it was when it got into the tree.
+ */
+static int vma_look_twice(struct mm_struct *mm, unsigned long addr,
+			  struct vma_view *view)
+{
+	struct vma_view again;
+	int ret;
+
+	ret = vma_look(mm, addr, view);
+	if (ret <= 0)
+		return ret;
+	/* All of the second look after the first. */
+	smp_rmb();
+	ret = vma_look(mm, addr, &again);
+
+	return ret == 1 && vma_same(view, &again) ? 1 : -EAGAIN;
+}
+
+/* What of a mapping a segment takes, if the address is in that. */
+static bool attached_segment(const struct vma_view *view, unsigned long addr,
+			     const struct code_file_segment *segment,
+			     struct attached_text *text)
+{
+	const u64 map_off = (u64)view->pgoff << PAGE_SHIFT;
+	const u64 off = map_off + (addr - view->start);
+	const u64 map_end = map_off + (view->last - view->start) + 1;
+	u64 start, end;
+
+	if (off - segment->offset >= segment->len)
+		return false;
+
+	start = max(map_off, segment->offset);
+	end = min(map_end, segment->offset + segment->len);
+	text->start = view->start + (start - map_off);
+	text->size = end - start;
+	text->bias = segment->vaddr - segment->offset + map_off - view->start;
+
+	return true;
+}
+
+static int attached_find(struct mm_struct *mm, unsigned long addr,
+			 struct attached_text *text)
+{
+	const struct codectl_attachment *a;
+	struct vma_view view;
+	unsigned int i;
+	int ret;
+
+	ret = vma_look_twice(mm, addr, &view);
+	if (ret <= 0 || !view.file)
+		return min(ret, 0);
+
+	/* The mapping had the file, and the file the inode, at the second look. */
+	a = codectl_attachment_of(file_inode(view.file));
+	for (i = 0; a && i < a->nr_segments; i++) {
+		if (!attached_segment(&view, addr, &a->segments[i], text))
+			continue;
+		text->table = a->table;
+		return 1;
+	}
+
+	return 0;
+}
+
+/**
+ * codectl_find_attached() - find the attached table that covers an address
+ * @mm: the address space, that of the current task
+ * @addr: the address
+ * @text: where the table is stored, and the text around @addr that it is for
+ *
+ * Context: any, under RCU, which keeps the table.
+ * Return: 1, 0 if there is none, or -EAGAIN if the mapping is changed again and again
+ * meanwhile, or by whom this has interrupted.
+ */
+int codectl_find_attached(struct mm_struct *mm, unsigned long addr,
+			  struct attached_text *text)
+{
+	unsigned int tries = ATTACHED_TRIES;
+	int ret;
+
+	do {
+		ret = attached_find(mm, addr, text);
+	} while (ret == -EAGAIN && --tries);
+
+	return ret;
+}

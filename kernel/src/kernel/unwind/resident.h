@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _UNWIND_RESIDENT_H
+#define _UNWIND_RESIDENT_H
+
+#include <linux/types.h>
+
+#include "kept_rule.h"
+#include "rule.h"
+#include "sframe.h"
+
+/**
+ * struct resident_table - what an SFrame section says, in the kernel's memory
+ * @base: address, as linked, of the first byte that it covers
+ * @size: bytes from there to the end of the last function
+ * @nr_rows: entries in @starts and @which
+ * @nr_rules: entries in @rules
+ * @nr_steps: entries in @steps
+ * @blocks: for every 256 bytes, the row of the first of them
+ * @starts: where each row starts, counted from @base, in ascending order
+ * @which: the rule of each row, in @rules
+ * @rules: the rules, each once: %KEPT_UNCOVERED between functions, %KEPT_NOTHING in
+ *	those that there is no rule for, and with %KEPT_ASIDE the number of the rule in
+ *	@steps in the upper half
+ * @steps: rules that do not fit into a word
+ * @bytes: memory that all of it takes
+ *
+ * It was made of a section that was checked by that, does not change, and can be
+ * read in any context.
+ */
+struct resident_table {
+	unsigned long		base;
+	u32			size;
+	u32			nr_rows;
+	u32			nr_rules;
+	u32			nr_steps;
+	u32			*blocks;
+	u32			*starts;
+	u16			*which;
+	u64			*rules;
+	struct unwind_step	*steps;
+	size_t			bytes;
+};
+
+#define RESIDENT_BLOCK_SHIFT	8
+
+struct resident_table *resident_build(const struct sframe_section *sec,
+				      size_t max);
+void resident_free(struct resident_table *table);
+
+/* The last row that starts at or before @off, which is less than @table->size. */
+static __always_inline u32 resident_row(const struct resident_table *table,
+					u32 off)
+{
+	const u32 *block = &table->blocks[off >> RESIDENT_BLOCK_SHIFT];
+	u32 first = block[0], last = block[1], mid;
+
+	while (first < last) {
+		mid = last - (last - first) / 2;
+		if (table->starts[mid] <= off)
+			first = mid;
+		else
+			last = mid - 1;
+	}
+
+	return first;
+}
+
+static __always_inline u64 resident_row_rule(const struct resident_table *table,
+					     u32 row)
+{
+	return table->rules[table->which[row]];
+}
+
+static inline bool resident_is_signal(const struct resident_table *table,
+				      u64 rule)
+{
+	return kept_type(rule) == KEPT_SIGNAL ||
+	       (kept_type(rule) == KEPT_ASIDE &&
+		(table->steps[rule >> 32].flags & UNWIND_RULE_SIGNAL));
+}
+
+/**
+ * resident_find() - find the rule for a frame
+ * @table: the table
+ * @addr: the address that the frame is at or returns to, as linked
+ * @exact: whether it is there, or only returns there
+ * @step: where the rule is stored if it does not fit into a word
+ *
+ * A return address may lie behind the last byte of the calling function, so that the
+ * byte before it is what is looked up; but a signal handler returns to code that
+ * nobody called.
+ *
+ * Context: any.
+ * Return: the rule, %KEPT_UNCOVERED where no function is, %KEPT_NOTHING in one that
+ * has no rule there.
+ */
+static __always_inline u64 resident_find(const struct resident_table *table,
+					 unsigned long addr, bool exact,
+					 struct unwind_step *step)
+{
+	const unsigned long off = addr - !exact - table->base;
+	u64 rule, next;
+	u32 row;
+
+	if (off >= table->size)
+		return KEPT_TYPE(KEPT_UNCOVERED);
+
+	row = resident_row(table, off);
+	rule = resident_row_rule(table, row);
+	if (!exact && row + 1 < table->nr_rows &&
+	    unlikely(table->starts[row + 1] == off + 1)) {
+		next = resident_row_rule(table, row + 1);
+		if (resident_is_signal(table, next))
+			rule = next;
+	}
+	if (kept_type(rule) == KEPT_ASIDE)
+		*step = table->steps[rule >> 32];
+
+	return rule;
+}
+
+#endif /* _UNWIND_RESIDENT_H */

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0
+/* CODE_ATTACH_FILE: what it takes and refuses, whom it serves, and for how long. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sched.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "attach.h"
+#include "proc_file.h"
+#include "tracefs.h"
+#include "unwind_common.h"
+
+#define ATTACHED_KB "kernel/codectl_attached_kb"
+
+/* What is attached is a copy of an object of these tests, and loaded from there. */
+FIXTURE(attach)
+{
+	char path[64];
+	void *object;
+	void (*call)(void (*function)(void));
+	struct attach_args args;
+	struct sampler sampler;
+	struct stack stack;
+};
+
+static int copy_file(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	int out = open(to, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	struct stat st;
+	int ret = -1;
+
+	if (in >= 0 && out >= 0 && !fstat(in, &st))
+		ret = sendfile(out, in, NULL, st.st_size) == st.st_size ? 0 : -1;
+	close(in);
+	close(out);
+	return ret;
+}
+
+FIXTURE_SETUP(attach)
+{
+	REQUIRE_CODECTL();
+	truth_reset();
+	snprintf(self->path, sizeof(self->path), "/tmp/attach_%d.so", getpid());
+	ASSERT_EQ(0, copy_file("attach_object.so", self->path));
+	self->object = dlopen(self->path, RTLD_NOW);
+	ASSERT_NE(NULL, self->object);
+	self->call = dlsym(self->object, "attach_call");
+	ASSERT_NE(NULL, self->call);
+	ASSERT_EQ(0, attach_args_of(self->call, &self->args));
+	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
+}
+
+FIXTURE_TEARDOWN(attach)
+{
+	sampler_close(&self->sampler);
+	close(self->args.info.fd);
+	dlclose(self->object);
+	unlink(self->path);
+}
+
+static noinline void leaf(void)
+{
+	truth_capture(marker());
+	asm volatile("");
+}
+
+/* Whether the stack of a callback that the object has called is all there. */
+static bool walks_through(FIXTURE_DATA(attach) * self)
+{
+	truth_reset();
+	sampler_drain(&self->sampler);
+	self->call(leaf);
+	return sampler_next(&self->sampler, &self->stack) &&
+	       stack_is_true(&self->stack, &truth);
+}
+
+/* Takes away what ld.so has told of the object. */
+static int unregister_object(FIXTURE_DATA(attach) * self)
+{
+	const struct link_map *map = self->object;
+	const struct code_file_segment *s = self->args.segments;
+
+	return unregister_text(map->l_addr + s->vaddr,
+			       map->l_addr + s->vaddr + s->len);
+}
+
+TEST_F(attach, covers_what_is_mapped)
+{
+	int fd;
+
+	EXPECT_TRUE(walks_through(self));
+	ASSERT_EQ(0, unregister_object(self));
+	EXPECT_FALSE(walks_through(self));
+	fd = attach_file(&self->args.info);
+	ASSERT_LE(0, fd);
+	EXPECT_TRUE(walks_through(self)) {
+		print_stack(&self->stack, &truth);
+	}
+	close(fd);
+	EXPECT_FALSE(walks_through(self));
+}
+
+/* Nor does the process see anything of it. */
+TEST_F(attach, comes_before_what_is_registered)
+{
+	const struct link_map *map = self->object;
+	uint64_t text = map->l_addr + self->args.segments[0].vaddr;
+	struct proc_line l;
+	int fd;
+
+	fd = attach_file(&self->args.info);
+	ASSERT_LE(0, fd);
+	EXPECT_TRUE(walks_through(self));
+	EXPECT_TRUE(proc_line_of(text, &l));
+	EXPECT_EQ(0, unregister_object(self));
+	EXPECT_EQ(-ENOENT, unregister_object(self));
+	EXPECT_FALSE(proc_line_of(text, &l));
+	EXPECT_TRUE(walks_through(self));
+	/* Without a table, which would end the walk. */
+	EXPECT_EQ(0, register_elf_text(text, text + self->args.segments[0].len));
+	EXPECT_TRUE(walks_through(self));
+	close(fd);
+}
+
+TEST_F(attach, closes_on_exec)
+{
+	int fd = attach_file(&self->args.info);
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(FD_CLOEXEC, fcntl(fd, F_GETFD));
+	close(fd);
+}
+
+TEST_F(attach, once_for_a_file)
+{
+	int fd = attach_file(&self->args.info);
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EEXIST, attach_file(&self->args.info));
+	close(fd);
+	fd = attach_file(&self->args.info);
+	EXPECT_LE(0, fd);
+	close(fd);
+}
+
+/* The last descriptor counts, wherever it is. */
+TEST_F(attach, outlives_its_maker)
+{
+	int fds[2], fd, status;
+	pid_t pid;
+	char c;
+
+	ASSERT_EQ(0, unregister_object(self));
+	ASSERT_EQ(0, pipe2(fds, O_CLOEXEC));
+	fd = attach_file(&self->args.info);
+	ASSERT_LE(0, fd);
+	pid = fork();
+	if (!pid) {
+		close(fds[1]);
+		_exit(read(fds[0], &c, 1) != 0);
+	}
+	close(fd);
+	EXPECT_TRUE(walks_through(self));
+	close(fds[1]);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_FALSE(walks_through(self));
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+static int without_privilege(FIXTURE_DATA(attach) * self, bool in_namespace)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (in_namespace ? unshare(CLONE_NEWUSER) : setresuid(1, 1, 1))
+			_exit(1);
+		_exit(-attach_file(&self->args.info));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+TEST_F(attach, needs_privilege)
+{
+	EXPECT_EQ(EPERM, without_privilege(self, false));
+	EXPECT_EQ(EPERM, without_privilege(self, true));
+}
+
+#define EXPECT_REFUSED(error, change) do {				\
+	struct attach_args a = self->args;				\
+									\
+	a.info.segments = addr_of(a.segments);				\
+	change;								\
+	EXPECT_EQ(error, attach_file(&a.info)) {			\
+		TH_LOG("%s", #change);					\
+	}								\
+} while (0)
+
+TEST_F(attach, bad_arguments)
+{
+	EXPECT_REFUSED(-EOPNOTSUPP, a.info.unwind_format = 1);
+	EXPECT_REFUSED(-EINVAL, a.info.__reserved = 1);
+	EXPECT_REFUSED(-EINVAL, a.info.nr_segments = 0);
+	EXPECT_REFUSED(-EINVAL, a.info.nr_segments = CODE_FILE_MAX_SEGMENTS + 1);
+	EXPECT_REFUSED(-EFAULT, a.info.segments = 8);
+	EXPECT_REFUSED(-EINVAL, a.segments[0].len = 0);
+	EXPECT_REFUSED(-EINVAL, a.segments[0].offset = -8ULL);
+	EXPECT_REFUSED(-EINVAL, a.segments[0].len = USER_END);
+	EXPECT_REFUSED(-EINVAL, a.segments[0].vaddr = USER_END);
+	EXPECT_REFUSED(-EINVAL, a.info.table_len = 0);
+	EXPECT_REFUSED(-EINVAL, a.info.table_len = 8);
+	EXPECT_REFUSED(-EINVAL, a.info.table_len = USER_END);
+	EXPECT_REFUSED(-EINVAL, a.info.table = KERNEL_ADDR);
+	EXPECT_REFUSED(-EFAULT, a.info.table = PAGE);
+	EXPECT_REFUSED(-EINVAL, a.info.table_addr = USER_END);
+}
+
+TEST_F(attach, bad_files)
+{
+	int fds[] = {
+		-1, open(self->path, O_WRONLY | O_CLOEXEC),
+		open(self->path, O_PATH | O_CLOEXEC),
+		open("/tmp", O_RDONLY | O_CLOEXEC),
+		open("/dev/zero", O_RDONLY | O_CLOEXEC),
+	};
+	const int errors[] = { -EBADF, -EBADF, -EBADF, -EINVAL, -EINVAL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		EXPECT_REFUSED(errors[i], a.info.fd = fds[i]);
+		close(fds[i]);
+	}
+}
+
+TEST_F(attach, sizes)
+{
+	char args[PAGE + 8] = { 0 };
+
+	memcpy(args, &self->args.info, sizeof(self->args.info));
+	EXPECT_EQ(-EINVAL, sys_codectl(CODE_ATTACH_FILE, args,
+				       CODE_FILE_INFO_SIZE_VER0 - 1, 0));
+	EXPECT_EQ(-E2BIG, sys_codectl(CODE_ATTACH_FILE, args, PAGE + 1, 0));
+	args[CODE_FILE_INFO_SIZE_VER0] = 1;
+	EXPECT_EQ(-E2BIG, sys_codectl(CODE_ATTACH_FILE, args,
+				      CODE_FILE_INFO_SIZE_VER0 + 8, 0));
+	EXPECT_EQ(-EINVAL, sys_codectl(CODE_ATTACH_FILE, args,
+				       CODE_FILE_INFO_SIZE_VER0, 1));
+	EXPECT_EQ(-EFAULT, sys_codectl(CODE_ATTACH_FILE, (void *)8,
+				       CODE_FILE_INFO_SIZE_VER0, 0));
+}
+
+/* Nor does a batch: what it returns is not a descriptor. */
+TEST_F(attach, not_in_a_batch)
+{
+	struct code_batch_entry entry = {
+		.option = CODE_ATTACH_FILE,
+		.info = addr_of(&self->args.info),
+		.info_size = sizeof(self->args.info),
+	};
+	struct code_batch batch = { .entries = addr_of(&entry), .nr = 1 };
+
+	EXPECT_EQ(-EINVAL, sys_codectl(CODE_BATCH, &batch, sizeof(batch), 0));
+}
+
+/* A copy of the section, which a test may change. */
+static uint8_t *copy_table(FIXTURE_DATA(attach) * self, struct attach_args *args)
+{
+	uint8_t *copy = malloc(args->info.table_len);
+
+	if (copy)
+		memcpy(copy, (void *)args->info.table, args->info.table_len);
+	return copy;
+}
+
+/* Each byte of the section, changed; whatever is taken can be walked by. */
+TEST_F(attach, damaged_tables)
+{
+	uint8_t *copy = copy_table(self, &self->args);
+	unsigned int taken = 0, refused = 0;
+	int fd;
+
+	ASSERT_NE(NULL, copy);
+	self->args.info.table = addr_of(copy);
+	for (uint64_t i = 0; i < self->args.info.table_len; i++) {
+		copy[i] ^= 0x81;
+		fd = attach_file(&self->args.info);
+		if (fd < 0) {
+			EXPECT_TRUE(fd == -EINVAL || fd == -EOPNOTSUPP ||
+				    fd == -ENODATA || fd == -ENOSPC)
+				TH_LOG("byte %lu: %d", i, fd);
+			refused++;
+		} else {
+			walks_through(self);
+			close(fd);
+			taken++;
+		}
+		copy[i] ^= 0x81;
+	}
+	TH_LOG("%u taken, %u refused", taken, refused);
+	EXPECT_LT(0, taken);
+	EXPECT_LT(0, refused);
+	free(copy);
+}
+
+TEST_F(attach, no_room)
+{
+	long kb = sysctl_read(ATTACHED_KB);
+	int fd;
+
+	ASSERT_LT(0, kb);
+	ASSERT_EQ(0, sysctl_write(ATTACHED_KB, 0));
+	EXPECT_EQ(-ENOSPC, attach_file(&self->args.info));
+	ASSERT_EQ(0, sysctl_write(ATTACHED_KB, kb));
+	fd = attach_file(&self->args.info);
+	EXPECT_LE(0, fd);
+	close(fd);
+}
+
+/* ----------------------------------------------------------------- files that change */
+
+/* The state in the descriptor's fdinfo. */
+static bool state_is(int fd, const char *state)
+{
+	char path[64], text[512] = "", want[32];
+	int info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	info = open(path, O_RDONLY | O_CLOEXEC);
+	if (read(info, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(info);
+	snprintf(want, sizeof(want), "state:\t%s\n", state);
+	return strstr(text, want);
+}
+
+static bool write_behind(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	bool done = write(fd, "", 1) == 1;
+
+	close(fd);
+	return done;
+}
+
+static bool write_through_mapping(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	volatile char *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				fd, 0);
+	bool done = p != MAP_FAILED;
+
+	if (done) {
+		p[15] = 1;
+		msync((void *)p, PAGE, MS_SYNC);
+		munmap((void *)p, PAGE);
+	}
+	close(fd);
+	return done;
+}
+
+static void expect_lost(struct __test_metadata *_metadata,
+			FIXTURE_DATA(attach) * self,
+			bool (*change)(const char *path))
+{
+	int fd = attach_file(&self->args.info);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, unregister_object(self));
+	EXPECT_TRUE(state_is(fd, "attached"));
+	EXPECT_TRUE(walks_through(self));
+	ASSERT_TRUE(change(self->path));
+	EXPECT_TRUE(state_is(fd, "written"));
+	EXPECT_FALSE(walks_through(self));
+	close(fd);
+}
+
+TEST_F(attach, file_that_is_written_to)
+{
+	expect_lost(_metadata, self, write_behind);
+}
+
+TEST_F(attach, file_that_is_written_to_by_mapping)
+{
+	expect_lost(_metadata, self, write_through_mapping);
+}
+
+TEST_F(attach, file_that_is_replaced)
+{
+	char other[80];
+	int fd = attach_file(&self->args.info);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, unregister_object(self));
+	snprintf(other, sizeof(other), "%s.new", self->path);
+	ASSERT_EQ(0, copy_file(self->path, other));
+	ASSERT_EQ(0, rename(other, self->path));
+	EXPECT_TRUE(state_is(fd, "attached"));
+	EXPECT_TRUE(walks_through(self));
+	close(fd);
+}
+
+TEST_F(attach, trace_tells_of_it)
+{
+	struct trace_log log = { 0 };
+	struct tracefs t;
+	int fd;
+
+	ASSERT_EQ(0, tracefs_open(&t, "codectl_test_attach"));
+	ASSERT_EQ(0, tracefs_enable(&t, "codectl/code_attach"));
+	ASSERT_EQ(0, tracefs_enable(&t, "codectl/code_detach"));
+	fd = attach_file(&self->args.info);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(write_behind(self->path));
+	ASSERT_TRUE(write_behind(self->path));
+	close(fd);
+	ASSERT_EQ(0, trace_log_read(&log, &t));
+	EXPECT_EQ(1, trace_count(&log, "code_attach: id=0x"));
+	EXPECT_EQ(2, trace_count(&log, "code_detach: id=0x"));
+	trace_log_free(&log);
+	EXPECT_EQ(0, tracefs_close(&t));
+}
+
+TEST_HARNESS_MAIN

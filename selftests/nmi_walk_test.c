@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Walks in NMIs, while what they go by changes: nothing is waited for, and nothing
+ * is used that has gone.  Needs a kernel for tests (CONFIG_CODECTL_KUNIT_TEST).
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "attach.h"
+#include "jit_table.h"
+#include "proc_file.h"
+#include "unwind_common.h"
+
+#define NMI_WALKS "/sys/kernel/debug/codectl/nmi_walks"
+
+FIXTURE(nmi)
+{
+	int fd;
+	long walks;
+	long frames;
+};
+
+static int read_counts(int fd, long *walks, long *frames)
+{
+	char text[64] = "";
+
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0)
+		return -1;
+	return sscanf(text, "%ld %ld", walks, frames) == 2 ? 0 : -1;
+}
+
+FIXTURE_SETUP(nmi)
+{
+	REQUIRE_CODECTL();
+	self->fd = open(NMI_WALKS, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, read_counts(self->fd, &self->walks, &self->frames));
+}
+
+FIXTURE_TEARDOWN(nmi)
+{
+	close(self->fd);
+}
+
+static volatile bool stop;
+
+/* Interrupts the others @seconds long, and then ends them. */
+static void interrupt(struct __test_metadata *_metadata,
+		      FIXTURE_DATA(nmi) * self, pid_t victim)
+{
+	double end = now() + scaled_seconds(2);
+	long walks, frames;
+
+	while (now() < end)
+		ASSERT_EQ(3, write(self->fd, "100", 3));
+	if (victim > 0) {
+		kill(victim, SIGKILL);
+		ASSERT_EQ(victim, waitpid(victim, NULL, 0));
+	}
+	ASSERT_EQ(0, read_counts(self->fd, &walks, &frames));
+	TH_LOG("%ld walks, %ld frames", walks - self->walks,
+	       frames - self->frames);
+	EXPECT_LT(self->walks, walks);
+	EXPECT_LT(self->frames, frames);
+}
+
+/* A process of its own that does something for ever. */
+static pid_t victim(void (*once)(void))
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		touch_tables();
+	while (!pid)
+		once();
+	return pid;
+}
+
+static noinline void deep(int n)
+{
+	if (n)
+		deep(n - 1);
+	asm volatile("");
+}
+
+static void call_deep(void)
+{
+	deep(200);
+}
+
+TEST_F(nmi, calls)
+{
+	interrupt(_metadata, self, victim(call_deep));
+}
+
+static void fork_and_exit(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+}
+
+TEST_F(nmi, fork_and_exit)
+{
+	interrupt(_metadata, self, victim(fork_and_exit));
+}
+
+static void exec_true(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+TEST_F(nmi, exec)
+{
+	interrupt(_metadata, self, victim(exec_true));
+}
+
+static void map_and_register(void)
+{
+	uint8_t *p = map_pages(3, PROT_READ | PROT_EXEC);
+
+	register_elf_text(addr_of(p), addr_of(p) + PAGE);
+	register_jit_text(addr_of(p) + PAGE, addr_of(p) + 2 * PAGE);
+	munmap(p + PAGE, PAGE);
+	munmap(p, 3 * PAGE);
+}
+
+TEST_F(nmi, munmap_and_register)
+{
+	interrupt(_metadata, self, victim(map_and_register));
+}
+
+static void open_and_close(void)
+{
+	void *object = dlopen("./attach_object.so", RTLD_NOW);
+
+	if (object)
+		dlclose(object);
+}
+
+TEST_F(nmi, dlopen_and_dlclose)
+{
+	interrupt(_metadata, self, victim(open_and_close));
+}
+
+static void attach_and_detach(void)
+{
+	struct attach_args args;
+	int fd;
+
+	if (attach_args_of(call_deep, &args))
+		_exit(1);
+	fd = attach_file(&args.info);
+	call_deep();
+	close(fd);
+	close(args.info.fd);
+}
+
+TEST_F(nmi, attach_and_detach)
+{
+	interrupt(_metadata, self, victim(attach_and_detach));
+}
+
+/* What is attached is all there is, with the rest of it. */
+TEST_F(nmi, attached)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (attach_loaded() < 2 || proc_unregister_all())
+			_exit(1);
+		for (;;) {
+			call_deep();
+			fork_and_exit();
+			map_and_register();
+		}
+	}
+	interrupt(_metadata, self, pid);
+}
+
+TEST_HARNESS_MAIN
