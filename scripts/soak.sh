@@ -119,6 +119,7 @@ done
 step "the main job, ten times beside a busy process" main_jobs
 step "the commands of the documents" documents
 step "the decoder in all files" target check-decoder-all
+step "tables of all files of this machine" target check-sframe-all
 step "fuzzing on the host" target fuzz
 step "changes that tests have to notice" target mutate
 step "others' suites, before and after" target suites

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * codectl: shows which code is registered, what covers an address, and the user
- * stacks of events.
+ * stacks of events; makes tables for files that have none.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "sframe/store.h"
 #include "tool.h"
 
 static const struct command {
@@ -15,6 +16,7 @@ static const struct command {
 	{ "list", cmd_list },
 	{ "where", cmd_where },
 	{ "record", cmd_record },
+	{ "sframe", cmd_sframe },
 };
 
 static void print_help(void)
@@ -22,10 +24,12 @@ static void print_help(void)
 	printf("usage: codectl list [--raw] PID\n"
 	       "       codectl where PID ADDRESS...\n"
 	       "       codectl record [OPTION]... [-p PID | -- COMMAND [ARG]...]\n"
+	       "       codectl sframe [OPTION]... FILE... | --all DIR | --prune\n"
 	       "\n"
 	       "list    show the code that a process has registered\n"
 	       "where   show what covers an address, and which function it is in\n"
 	       "record  show the user stacks of events, the most frequent first\n"
+	       "sframe  make SFrame tables of the CFI of programs and libraries\n"
 	       "\n"
 	       "PID is the id of a process, or self.\n"
 	       "\n"
@@ -40,11 +44,33 @@ static void print_help(void)
 	       "  --buffer KIB       size of the buffer of each CPU\n"
 	       "  --folded FILE      write one line a stack, for flame graphs\n"
 	       "  --flamegraph FILE  write a flame graph (SVG)\n"
+	       "\n");
+	printf("Options of sframe:\n"
+	       "  -o OUT             write the table of the one FILE to OUT\n"
+	       "  --store DIR        the store (" STORE_CACHE ")\n"
+	       "  --all DIR          all programs and libraries below DIR\n"
+	       "  --jobs N           by N processes at once (one a CPU)\n"
+	       "  --force            also those whose table is in the store\n"
+	       "  --by-content       name tables by the SHA-256 of files, not by build-id\n"
+	       "  -v, --verbose      print what has no rule and why, and sizes\n"
+	       "  --prune            remove tables from the store:\n"
+	       "  --max-size MIB     the least recently used, down to MIB (%d)\n"
+	       "  --max-age DAYS     those not used for DAYS (%d)\n"
 	       "\n"
 	       "codectl --help | --version\n"
 	       "\n"
-	       "Exit status: 0; 1 if it failed; 2 if it was not called as above.\n");
+	       "Exit status: 0; 1 if it failed; 2 if it was not called as above.\n",
+	       STORE_MAX_MIB, STORE_MAX_DAYS);
 }
+
+#ifndef HAVE_SFRAME
+int cmd_sframe(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	die("built without libsframe of binutils 2.46 or newer");
+}
+#endif
 
 int main(int argc, char **argv)
 {

@@ -16,6 +16,7 @@ enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 int cmd_list(int argc, char **argv);
 int cmd_where(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_sframe(int argc, char **argv);
 
 /* One line on standard error, and exit with EXIT_FAILED or EXIT_USAGE. */
 void die(const char *format, ...)

@@ -65,6 +65,31 @@ $(TOOLS:%=bin/%): bin/%: obj/tools/%.o $(TESTED:%=obj/tools/%.o)
 	@mkdir -p $(@D)
 	$(CC) -Wl,--build-id -o $@ $^ `pkg-config --libs $(LIBRARIES)`
 
+# Its tables; SFRAME is where binutils is installed, with libsframe.
+TABLES	:= convert expression frames image object padding prune sandbox store table table_file
+CFI	:= obj/sframe/cfi.so obj/sframe/cfi-debug.so
+CONVERT	= $(CC) $(FLAGS) -DVERSION='"0"' -DCFI_OBJECT='"obj/sframe/cfi.so"' \
+	-DDEBUG_OBJECT='"obj/sframe/cfi-debug.so"' -Itools -I$(UAPI) -isystem $(SFRAME)/include
+
+obj/sframe/%.o: tools/sframe/%.c
+	@mkdir -p $(@D)
+	$(CONVERT) -c -o $@ $<
+
+obj/sframe/sframe_test.o: tools/tests/sframe_test.c
+	@mkdir -p $(@D)
+	$(CONVERT) -c -o $@ $<
+
+$(CFI): tools/tests/cfi.S
+	@mkdir -p $(@D)
+	$(CC) $(if $(findstring debug,$@),-DDEBUG_FRAME -Wl$(comma)--compress-debug-sections=zlib) \
+		-shared -nostdlib -Wl,--build-id -o $@ $<
+
+comma	:= ,
+
+bin/sframe_test: obj/sframe/sframe_test.o $(TABLES:%=obj/sframe/%.o) obj/tools/tool.o $(CFI)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $(filter %.o,$^) $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
+
 # --- the readers of the kernel
 
 bin/sframe_kunit bin/sframe_bounds_kunit bin/jit_kunit bin/jit_order: bin/%: FORCE

@@ -211,15 +211,23 @@ static bool register_loc(Dwarf_Frame *frame, u64 pc, int reg,
 	return true;
 }
 
-/* The SP of the caller is the CFA, unless something else is said. */
-static bool sp_is_cfa(Dwarf_Frame *frame, u64 pc)
+/*
+ * The SP of the caller is the CFA, unless something else is said.  For the kernel's
+ * signal frames it is: both are the same word.
+ */
+static bool sp_is_cfa(Dwarf_Frame *frame, u64 pc, struct cfi_row *row)
 {
 	struct unwind_loc sp;
 
-	return register_loc(frame, pc, AMD64_SP, &sp) &&
-	       (sp.kind == UNWIND_LOC_LOST || sp.kind == UNWIND_LOC_SAME ||
-		(sp.kind == UNWIND_LOC_VAL && sp.base == UNWIND_BASE_CFA &&
-		 !sp.off));
+	if (!register_loc(frame, pc, AMD64_SP, &sp))
+		return false;
+	row->sp_saved = sp.kind == UNWIND_LOC_MEM &&
+		row->rule.cfa.kind == UNWIND_LOC_MEM &&
+		sp.base == row->rule.cfa.base && sp.off == row->rule.cfa.off;
+
+	return row->sp_saved || sp.kind == UNWIND_LOC_LOST ||
+	       sp.kind == UNWIND_LOC_SAME ||
+	       (sp.kind == UNWIND_LOC_VAL && sp.base == UNWIND_BASE_CFA && !sp.off);
 }
 
 /* Of those that a function must preserve, any but SP and FP. */
@@ -248,7 +256,7 @@ static void read_row(Dwarf_Frame *frame, u64 pc, struct cfi_row *row)
 		row->beyond = "RA is an expression";
 	else if (!register_loc(frame, pc, AMD64_FP, &rule->fp))
 		row->beyond = "FP is an expression";
-	else if (!sp_is_cfa(frame, pc))
+	else if (!sp_is_cfa(frame, pc, row))
 		row->beyond = "SP is not the CFA";
 	else if (rule->fp.kind == UNWIND_LOC_LOST)
 		row->beyond = "FP is undefined";

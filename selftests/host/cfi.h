@@ -18,6 +18,7 @@
  * @beyond: what of it SFrame has no words for, or NULL
  * @other_expression: the rule of a register that SFrame does not track is an
  *	expression
+ * @sp_saved: the caller's SP is said to be the word that is the CFA
  * @start: first address with these rules
  * @end: end of the range with these rules
  */
@@ -25,6 +26,7 @@ struct cfi_row {
 	struct unwind_rule rule;
 	const char *beyond;
 	bool other_expression;
+	bool sp_saved;
 	u64 start;
 	u64 end;
 };

@@ -115,7 +115,7 @@ static bool same_flags(const struct point *point)
 
 	return ours == row ||
 	       (unwind_rule_is_sigframe(ours) && row & UNWIND_RULE_SIGNAL &&
-		point->fde->beyond);
+		(point->fde->beyond || point->row.sp_saved));
 }
 
 static bool agree(const struct point *point)

@@ -61,16 +61,19 @@ list_all()
 	list_files libcodectl- libcodectl "$top"/libcodectl/tests/*_test.c
 	list_files '' jit-demo/tests "$top"/jit-demo/tests/*_test.sh
 	list_files '' trace "$top"/selftests/trace/*_test.sh
-	list_files '' tools "$top"/tools/tests/*_test.sh
+	# Others run on the host.
+	# shellcheck disable=SC2046
+	list_files '' tools $(sed -n 's/^SCRIPTS[[:space:]]*:= //p' "$top/tools/Makefile" |
+		xargs -n 1 | sed "s,^,$top/tools/tests/,")
 	echo "glibc $guest/glibc-tests/run-tests.sh"
 	list_kunit
 }
 
-# Faults are injected, and KUnit is, in kernels for tests only. What goes wrong in
-# codectl_error_test.sh is in user space: the slowest kernel need not do it.
+# Faults are injected, and NMIs sent, and KUnit is, in kernels for tests only. What goes wrong in
+# codectl_error_test.sh and stock_test.sh is in user space: the slowest kernel need not do it.
 case $kernel in
-fast) without='^(fault_|kunit-)' ;;
-debug) without='^codectl_error_test.sh ' ;;
+fast) without='^(fault_|kunit-|nmi_)' ;;
+debug) without='^(codectl_error|stock)_test.sh ' ;;
 coverage) without='^$' ;;
 *) die "no such kernel: $kernel" ;;
 esac

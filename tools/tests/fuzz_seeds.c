@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * Writes inputs for the fuzzers, made from the data of the tests: DIR/line,
- * DIR/mapping, DIR/perf_map, DIR/record.
+ * DIR/mapping, DIR/perf_map, DIR/record, DIR/sframe_rows.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "samples.h"
+#include "sframe/rows.h"
 #include "tool.h"
 
 static const char *dir;
@@ -83,6 +84,27 @@ static void write_trace(size_t nr, uint32_t parts)
 	fclose(file);
 }
 
+/* Of each kind, one after the other; the fuzzer moves those that start below 0x1000. */
+static void write_rows(void)
+{
+	const struct loc ra = { LOC_WORD, BASE_CFA, 0, -8 };
+	const struct loc fp = { LOC_WORD, BASE_CFA, 0, -16 }, same = { LOC_SAME };
+	const struct loc sp = { LOC_VALUE, REG_SP, 0, 8 }, word = { LOC_WORD, REG_FP, 0, -8 };
+	const struct row rows[] = {
+		{ 0, 4, 0, 0, 0, sp, ra, same },
+		{ 0, 4, 0, 0, 0, { LOC_VALUE, REG_FP, 0, 0x10000 }, ra, fp },
+		{ 0, 8, ROW_OUTERMOST, 0, 0, same, same, same },
+		{ 0, 16, 0, 0, 0, word, { LOC_VALUE, 1, 0, 0 }, word },
+		{ 0, 16, ROW_SIGNAL, 0, 0, word, word, word },
+		{ 0, 160, 0, 11, 0, sp, ra, same },
+		{ 8, 24, 0, 10, 0, sp, ra, same },
+	};
+	FILE *file = open_seed("sframe_rows", 0);
+
+	fwrite(rows, sizeof(rows), 1, file);
+	fclose(file);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2)
@@ -94,5 +116,6 @@ int main(int argc, char **argv)
 	write_seed("perf_map", 0, perf_text);
 	for (uint32_t parts = 1; parts < 4; parts++)
 		write_trace(parts, parts);
+	write_rows();
 	return 0;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CONVERT_H
+#define CONVERT_H
+
+#include "rows.h"
+#include "sandbox.h"
+#include "table.h"
+
+/* A file whose CFI a confined process reads. */
+struct conversion {
+	struct sandbox sandbox;
+	struct object object;
+	struct table table;
+};
+
+/*
+ * Starts to read the ELF file in the @size bytes at @image, which is private and may be
+ * written to by the process: sets type, build-id and
+ * segments of @conversion->object.  What is wrong, to be shown, or NULL; then
+ * convert_finish() or convert_cancel() has to follow.
+ */
+const char *convert_start(struct conversion *conversion, void *image, size_t size);
+
+/* Reads the rest, checks all of it, and writes the table; what is wrong, or NULL. */
+const char *convert_finish(struct conversion *conversion);
+
+void convert_cancel(struct conversion *conversion);
+
+/* Whether what was wrong is that there is nothing to be converted. */
+bool convert_is_passed_over(const struct conversion *conversion);
+
+/* Of enum object_error, and of enum cause. */
+const char *convert_error(unsigned int error);
+const char *convert_cause(unsigned int cause);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef IMAGE_H
+#define IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store.h"
+
+/*
+ * An ELF file in memory.  @trusted: it belongs to root or this user, and nobody else
+ * can write to it.  Else it is a copy, which does not change while it is read.
+ */
+struct image {
+	void *data;
+	size_t size;
+	bool trusted;
+};
+
+/*
+ * Opens the regular file @path.  What is wrong, or NULL; *@elf is false if it is no
+ * ELF program or library for x86-64.
+ */
+const char *image_open(const char *path, struct image *image, bool *elf);
+
+/* The key of what is in it: its SHA-256.  False without memory. */
+bool image_hash(const struct image *image, struct store_key *key);
+
+void image_close(struct image *image);
+
+#endif

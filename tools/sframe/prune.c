@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../tool.h"
+#include "store.h"
+
+#define DAY		(24 * 60 * 60)
+/* No table is being written for as long as that. */
+#define ABANDONED	(60 * 60)
+
+/* A file of the store. */
+struct entry {
+	int folder;		/* index in struct contents */
+	char *name;
+	uint64_t bytes;
+	time_t used;
+	bool temporary;
+};
+
+struct contents {
+	int *folders;
+	size_t nr_folders;
+	struct entry *entries;
+	size_t nr_entries;
+};
+
+static void add_entry(struct contents *contents, int folder, const char *name)
+{
+	struct stat stat;
+
+	if (fstatat(contents->folders[folder], name, &stat, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(stat.st_mode))
+		return;
+	contents->entries = need(reallocarray(contents->entries, contents->nr_entries + 1,
+					      sizeof(struct entry)));
+	contents->entries[contents->nr_entries++] = (struct entry){
+		folder, format("%s", name), 512ULL * stat.st_blocks, stat.st_mtime,
+		name[0] == '.',
+	};
+}
+
+/* Takes @fd; folders are there to a depth of 2, or 3 in sha256. */
+static void read_folder(struct contents *contents, int fd, unsigned int depth)
+{
+	/* What dup() returns would go on reading where another one has stopped. */
+	DIR *dir = fdopendir(openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	int index = contents->nr_folders;
+	struct dirent *entry;
+
+	contents->folders = need(reallocarray(contents->folders, index + 1, sizeof(int)));
+	contents->folders[contents->nr_folders++] = fd;
+	while (dir && (entry = readdir(dir))) {
+		int sub;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		sub = depth < 3 ? openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY |
+					 O_NOFOLLOW | O_CLOEXEC) : -1;
+		if (sub >= 0)
+			read_folder(contents, sub, depth + 1);
+		else
+			add_entry(contents, index, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int compare_used(const void *a, const void *b)
+{
+	const struct entry *one = a, *other = b;
+
+	return (one->used > other->used) - (one->used < other->used);
+}
+
+/* Whether an entry has to go, with @bytes in it and those used since. */
+static bool is_due(const struct entry *entry, time_t now, uint64_t bytes,
+		   uint64_t most, unsigned long days)
+{
+	time_t age = now > entry->used ? now - entry->used : 0;
+
+	if (entry->temporary)
+		return age > ABANDONED;
+	return bytes > most || (unsigned long)age / DAY >= days;
+}
+
+bool store_prune(int store, uint64_t bytes, unsigned long days,
+		 struct store_pruned *pruned)
+{
+	struct contents contents = { 0 };
+	time_t now = time(NULL);
+	bool good = true;
+
+	*pruned = (struct store_pruned){ 0 };
+	read_folder(&contents, dup(store), 1);
+	if (contents.nr_entries)
+		qsort(contents.entries, contents.nr_entries, sizeof(struct entry),
+		      compare_used);
+	for (size_t i = 0; i < contents.nr_entries; i++)
+		pruned->kept_bytes += contents.entries[i].bytes;
+	for (size_t i = 0; i < contents.nr_entries; i++) {
+		struct entry *entry = &contents.entries[i];
+
+		if (!is_due(entry, now, pruned->kept_bytes, bytes, days)) {
+			pruned->kept++;
+		} else if (unlinkat(contents.folders[entry->folder], entry->name, 0) &&
+			   errno != ENOENT) {
+			good = false;
+		} else {
+			pruned->removed++;
+			pruned->removed_bytes += entry->bytes;
+			pruned->kept_bytes -= entry->bytes;
+		}
+		free(entry->name);
+	}
+	for (size_t i = 0; i < contents.nr_folders; i++)
+		close(contents.folders[i]);
+	free(contents.folders);
+	free(contents.entries);
+	return good;
+}

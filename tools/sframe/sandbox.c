@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../tool.h"
+#include "sandbox.h"
+
+#define NOBODY		65534
+
+/* What the process says by its exit status. */
+enum { WORKED, NOT_CONFINED };
+
+static bool limit(int resource, rlim_t value)
+{
+	const struct rlimit limit = { value, value };
+
+	return !setrlimit(resource, &limit);
+}
+
+/* In bytes. */
+static rlim_t address_space(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	if (file && fscanf(file, "%lu", &pages) != 1)
+		pages = 0;
+	if (file)
+		fclose(file);
+	return (rlim_t)pages * getpagesize();
+}
+
+static bool drop_user(void)
+{
+	return geteuid() || (!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
+			     !setresuid(NOBODY, NOBODY, NOBODY));
+}
+
+/*
+ * malloc() and write(); x32 calls have other numbers.  Others fail, as a C library may
+ * have uses for some that it can do without, like qsort() for sysinfo().
+ */
+static bool filter_calls(void)
+{
+	static const int allowed[] = {
+		SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise,
+		SYS_getrandom, SYS_write, SYS_exit_group,
+	};
+	struct sock_filter code[2 * ARRAY_SIZE(allowed) + 5] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	const struct sock_fprog program = { ARRAY_SIZE(code), code };
+	struct sock_filter *next = code + 4;
+
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
+		*next++ = (struct sock_filter)
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], 0, 1);
+		*next++ = (struct sock_filter)
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	*next = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	return !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static bool confine(pid_t parent, size_t memory, unsigned int seconds)
+{
+	rlim_t space = address_space();
+
+	if (!space || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		return false;
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	alarm(10 * seconds);
+	/* A change of user forgets the signal. */
+	return limit(RLIMIT_AS, space + memory) && limit(RLIMIT_CPU, seconds) &&
+	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 0) && drop_user() &&
+	       !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent &&
+	       !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && filter_calls();
+}
+
+/* What the address sanitizer does before _exit() takes system calls. */
+__attribute__((noreturn, no_sanitize("address")))
+static void run(int out, pid_t parent, sandbox_work work, void *arg, size_t memory,
+		unsigned int seconds)
+{
+	/* The lowest but those of stdio, so that a stray message goes nowhere. */
+	if (dup2(out, 3) < 0)
+		_exit(NOT_CONFINED);
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	close_range(4, ~0U, 0);
+	if (!confine(parent, memory, seconds))
+		_exit(NOT_CONFINED);
+	work(arg, 3);
+	_exit(WORKED);
+}
+
+int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
+		  size_t memory, unsigned int seconds)
+{
+	pid_t parent = getpid();
+	int ends[2], error;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return errno;
+	sandbox->pid = fork();
+	error = errno;
+	if (!sandbox->pid)
+		run(ends[1], parent, work, arg, memory, seconds);
+	close(ends[1]);
+	sandbox->from = ends[0];
+	if (sandbox->pid > 0)
+		return 0;
+	close(ends[0]);
+	return error;
+}
+
+bool sandbox_read(const struct sandbox *sandbox, void *data, size_t len)
+{
+	ssize_t got;
+
+	for (size_t done = 0; done < len; done += got) {
+		got = read(sandbox->from, (char *)data + done, len - done);
+		if (got < 0 && errno == EINTR)
+			got = 0;
+		else if (got <= 0)
+			return false;
+	}
+	return true;
+}
+
+const char *sandbox_end(struct sandbox *sandbox)
+{
+	int status;
+
+	/* Whoever reads no more is not to be waited for. */
+	close(sandbox->from);
+	while (waitpid(sandbox->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return "it is not there any more";
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status) == WORKED ? NULL :
+		       "it cannot be confined";
+	switch (WTERMSIG(status)) {
+	case SIGXCPU:
+	case SIGKILL:
+	case SIGALRM:
+		return "it took too long, or was killed";
+	default:
+		return "it crashed";
+	}
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_H
+#define SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct sandbox {
+	pid_t pid;
+	int from;		/* what it writes */
+};
+
+/* Writes to @out; what it returns is not looked at. */
+typedef void (*sandbox_work)(void *arg, int out);
+
+/*
+ * Starts a process that runs @work on a copy of this one's memory, with no other
+ * descriptor than @out: no user or capability of root, no system call but those
+ * that allocate memory, write and exit (seccomp), at most @memory bytes more than
+ * it has and @seconds of CPU; ten times as long in all, and no longer than this
+ * process.  A thread that holds a lock leaves it held there.  Returns 0 or an errno.
+ */
+int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
+		  size_t memory, unsigned int seconds);
+
+/* Reads @len bytes that @work has written, all or false. */
+bool sandbox_read(const struct sandbox *sandbox, void *data, size_t len);
+
+/* Ends it; why it ended, as a string literal, or NULL if @work returned. */
+const char *sandbox_end(struct sandbox *sandbox);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Every name is looked up in a folder that is open, and no symbolic link is followed
+ * below the store, so that what a folder's name leads to meanwhile does not matter.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../tool.h"
+#include "store.h"
+#include "table_file.h"
+
+#define FOLDER	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define SUFFIX	".sframe"
+
+/* As mkdir -p. */
+static void make_folders(const char *path)
+{
+	char *copy = format("%s", path);
+
+	for (char *slash = copy; (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		mkdir(copy, 0755);
+		*slash = '/';
+	}
+	mkdir(copy, 0755);
+	free(copy);
+}
+
+int store_open(const char *path)
+{
+	struct stat stat;
+	int fd;
+
+	make_folders(path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &stat))
+		die("cannot open the store %s: %s", path, strerror(errno));
+	if ((stat.st_uid && stat.st_uid != geteuid()) || stat.st_mode & 0022)
+		die("others can write to the store %s", path);
+	return fd;
+}
+
+/* The folder @name in @at, made if there is none; -1 with errno. */
+static int open_folder(int at, const char *name)
+{
+	if (mkdirat(at, name, 0755) && errno != EEXIST)
+		return -1;
+	return openat(at, name, FOLDER);
+}
+
+/* The folder of the table, and its name there as a string of its own. */
+static int open_place(int store, const struct store_key *key, char **name)
+{
+	char *digits = hex_build_id(key->bytes, key->len);
+	int at = store, folder;
+
+	*name = format("%s" SUFFIX, digits + 2);
+	digits[2] = '\0';
+	if (key->is_hash)
+		at = open_folder(store, "sha256");
+	folder = at < 0 ? -1 : open_folder(at, digits);
+	if (at >= 0 && at != store)
+		close(at);
+	free(digits);
+	return folder;
+}
+
+bool store_has(int store, const struct store_key *key)
+{
+	char *name;
+	int folder = open_place(store, key, &name);
+	bool has;
+
+	has = folder >= 0 && !utimensat(folder, name, NULL, AT_SYMLINK_NOFOLLOW);
+	if (folder >= 0)
+		close(folder);
+	free(name);
+	return has;
+}
+
+int store_read(int store, const struct store_key *key)
+{
+	char *name;
+	int folder = open_place(store, key, &name), fd = -1;
+
+	if (folder >= 0) {
+		fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0)
+			futimens(fd, NULL);
+		close(folder);
+	}
+	free(name);
+	return fd;
+}
+
+/* Writes all of it under another name, and only then has it take the name's place. */
+static bool write_in(int folder, const char *name, const struct object *object,
+		     const struct table *table)
+{
+	unsigned long long random;
+	bool good = false;
+	char *temporary;
+	int fd, error;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return false;
+	temporary = format(".%llx.new", random);
+	fd = openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0644);
+	if (fd >= 0) {
+		good = table_file_write(fd, object, table) && !fsync(fd) &&
+		       !renameat(folder, temporary, folder, name);
+		error = errno;
+		close(fd);
+		if (!good)
+			unlinkat(folder, temporary, 0);
+		errno = error;
+	}
+	free(temporary);
+	return good;
+}
+
+bool store_put(int store, const struct store_key *key, const struct object *object,
+	       const struct table *table)
+{
+	char *name;
+	int folder = open_place(store, key, &name);
+	bool good = folder >= 0 && write_in(folder, name, object, table);
+	int error = errno;
+
+	if (folder >= 0)
+		close(folder);
+	free(name);
+	errno = error;
+	return good;
+}
+
+bool store_write(const char *path, const struct object *object,
+		 const struct table *table)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder_path = slash ? format("%.*s/", (int)(slash - path), path) :
+				    format(".");
+	int folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool good = folder >= 0 &&
+		    write_in(folder, slash ? slash + 1 : path, object, table);
+	int error = errno;
+
+	if (folder >= 0)
+		close(folder);
+	free(folder_path);
+	errno = error;
+	return good;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A folder of tables.  That of a file with a build-id is XX/YYYY.sframe, in hexadecimal
+ * digits as in /usr/lib/debug/.build-id; that of another one sha256/XX/YYYY.sframe, by
+ * the SHA-256 of the file.  When a table was last used is its time of modification.
+ */
+#ifndef SFRAME_STORE_H
+#define SFRAME_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rows.h"
+#include "table.h"
+
+#define STORE_CACHE	"/var/cache/codectl/sframe"
+#define STORE_MAX_MIB	1024
+#define STORE_MAX_DAYS	90
+
+struct store_key {
+	bool is_hash;
+	uint8_t bytes[MAX_BUILD_ID];
+	size_t len;		/* at least 2 */
+};
+
+/*
+ * Opens the folder @path, and makes it; exits unless it belongs to this user or to
+ * root, and nobody else can write to it.
+ */
+int store_open(const char *path);
+
+/* Whether the table is there; if so, it was used just now. */
+bool store_has(int store, const struct store_key *key);
+
+/* The file of the table, open for reading; -1 with errno.  It was used just now. */
+int store_read(int store, const struct store_key *key);
+
+/* Puts a table there, in place of one that there is; all of it or false with errno. */
+bool store_put(int store, const struct store_key *key, const struct object *object,
+	       const struct table *table);
+
+/* The same for a file named @path, which need not lie in a store. */
+bool store_write(const char *path, const struct object *object,
+		 const struct table *table);
+
+struct store_pruned {
+	uint64_t kept, kept_bytes;
+	uint64_t removed, removed_bytes;
+};
+
+/*
+ * Removes what was not used for @days, and then what was not used for longest until
+ * @bytes are left, as well as what a process that was killed has left behind.  False
+ * with errno if something could not be removed.
+ */
+bool store_prune(int store, uint64_t bytes, unsigned long days,
+		 struct store_pruned *pruned);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TABLE_LOAD_H
+#define TABLE_LOAD_H
+
+#include <libelf.h>
+
+#include "rows.h"
+
+/* A table as table_file_write() has written it. */
+struct loaded_table {
+	Elf *elf;
+	const void *data;
+	size_t size;
+	uint64_t addr;		/* where it was linked to lie */
+	uint32_t nr_segments;
+	const struct segment *segments;
+};
+
+/*
+ * Reads the table in the file behind @fd, which has to stay open until table_unload().
+ * What is wrong, or NULL.
+ */
+const char *table_load(int fd, struct loaded_table *table);
+void table_unload(struct loaded_table *table);
+
+#endif

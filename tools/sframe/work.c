@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/* Files are shared out among processes, which take the next one each. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../tool.h"
+#include "image.h"
+#include "work.h"
+
+#define PROGRESS_US	200000
+
+struct shared {
+	atomic_size_t next;
+	struct totals totals[];		/* of each process */
+};
+
+/* As one call, so that lines of several processes do not mix. */
+static void complain(const char *path, const char *wrong)
+{
+	char *shown = escape(path, strlen(path), "");
+
+	fprintf(stderr, "codectl: %s: %s\n", shown, wrong);
+	free(shown);
+}
+
+/* ---------------------------------------------------------------- one file */
+
+/* By build-id, if the file is believed and has one. */
+static const char *get_key(const struct work *work, const struct image *image,
+			   const struct object *object, struct store_key *key)
+{
+	if (image->trusted && !work->by_content && object->build_id_len > 1) {
+		key->is_hash = false;
+		key->len = object->build_id_len;
+		memcpy(key->bytes, object->build_id, key->len);
+		return NULL;
+	}
+	return image_hash(image, key) ? NULL : "cannot make its SHA-256";
+}
+
+static const char *keep(const struct work *work, const struct store_key *key,
+			const struct conversion *conversion)
+{
+	const struct object *object = &conversion->object;
+	const struct table *table = &conversion->table;
+
+	if (work->output)
+		return store_write(work->output, object, table) ? NULL : strerror(errno);
+	return store_put(work->store, key, object, table) ? NULL : strerror(errno);
+}
+
+/* What is left to do of a conversion that has started. */
+static const char *finish(const struct work *work, const struct image *image,
+			  struct conversion *conversion, struct totals *totals)
+{
+	struct store_key key;
+	const char *wrong = NULL;
+
+	if (!work->output)
+		wrong = get_key(work, image, &conversion->object, &key);
+	if (!wrong && !work->output && !work->force && store_has(work->store, &key)) {
+		totals->present++;
+		convert_cancel(conversion);
+		return NULL;
+	}
+	if (wrong) {
+		convert_cancel(conversion);
+		return wrong;
+	}
+	wrong = convert_finish(conversion);
+	if (wrong)
+		return wrong;
+	wrong = keep(work, &key, conversion);
+	if (!wrong)
+		totals_count(totals, conversion);
+	table_free(&conversion->table);
+	return wrong;
+}
+
+static void convert(const struct work *work, const char *path, struct totals *totals)
+{
+	struct conversion conversion = { 0 };
+	struct image image;
+	const char *wrong;
+	bool elf;
+
+	wrong = image_open(path, &image, &elf);
+	if (!wrong) {
+		wrong = convert_start(&conversion, image.data, image.size);
+		if (!wrong)
+			wrong = finish(work, &image, &conversion, totals);
+		image_close(&image);
+	}
+	if (!wrong)
+		return;
+	if (work->tree && (!elf || convert_is_passed_over(&conversion))) {
+		totals->passed_over++;
+		return;
+	}
+	totals->failed++;
+	if (!work->quiet)
+		complain(path, wrong);
+}
+
+/* --------------------------------------------------------------- all files */
+
+static pid_t start(const struct work *work, struct shared *shared, unsigned long job)
+{
+	pid_t pid = fork();
+	size_t i;
+
+	if (pid)
+		return pid;
+	while ((i = atomic_fetch_add(&shared->next, 1)) < work->nr)
+		convert(work, work->paths[i], &shared->totals[job]);
+	_exit(0);
+}
+
+/* Until all processes have ended; false if one of them was killed. */
+static bool wait_all(const struct work *work, struct shared *shared, unsigned long jobs)
+{
+	bool show = work->tree && !work->quiet && isatty(STDERR_FILENO), good = true;
+	int status;
+	pid_t ended;
+
+	while (jobs) {
+		ended = waitpid(-1, &status, show ? WNOHANG : 0);
+		if (ended > 0) {
+			jobs--;
+			good &= WIFEXITED(status) && !WEXITSTATUS(status);
+		} else if (ended < 0 && errno != EINTR) {
+			return false;
+		} else if (show) {
+			size_t next = shared->next;
+
+			fprintf(stderr, "\r%zu of %zu files ", next < work->nr ? next : work->nr,
+				work->nr);
+			usleep(PROGRESS_US);
+		}
+	}
+	if (show)
+		fputs("\r\033[K", stderr);
+	return good;
+}
+
+struct totals work_run(const struct work *work)
+{
+	unsigned long jobs = work->jobs < work->nr ? work->jobs : work->nr, started;
+	size_t size = sizeof(struct shared) + jobs * sizeof(struct totals);
+	struct shared *shared;
+	struct totals totals = { 0 };
+
+	shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		die("out of memory");
+	fflush(stdout);
+	for (started = 0; started < jobs; started++)
+		if (start(work, shared, started) < 0)
+			break;
+	if (jobs && !started)
+		die("cannot start a process: %s", strerror(errno));
+	if (!wait_all(work, shared, started))
+		die("a process that converts files was killed");
+	for (unsigned long i = 0; i < started; i++)
+		totals_add(&totals, &shared->totals[i]);
+	munmap(shared, size);
+	return totals;
+}
+
+const char *work_key(const char *path, struct store_key *key)
+{
+	const struct work work = { 0 };
+	struct conversion conversion;
+	struct image image;
+	const char *wrong;
+	bool elf;
+
+	wrong = image_open(path, &image, &elf);
+	if (wrong)
+		return wrong;
+	wrong = convert_start(&conversion, image.data, image.size);
+	if (!wrong) {
+		wrong = get_key(&work, &image, &conversion.object, key);
+		convert_cancel(&conversion);
+	}
+	image_close(&image);
+	return wrong;
+}

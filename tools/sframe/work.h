@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SFRAME_WORK_H
+#define SFRAME_WORK_H
+
+#include "report.h"
+#include "store.h"
+
+/*
+ * What is to be done with files.  Either @store or @output.
+ */
+struct work {
+	char **paths;
+	size_t nr;
+	int store;		/* descriptor of the store */
+	const char *output;	/* of the one file */
+	bool force;		/* convert what is in the store, too */
+	bool by_content;	/* do not believe a build-id */
+	bool tree;		/* most files are none that could be converted */
+	bool quiet;		/* say nothing */
+	unsigned long jobs;	/* processes */
+};
+
+/*
+ * Converts them, and says on standard error what went wrong and, if that is a
+ * terminal, how far it is.
+ */
+struct totals work_run(const struct work *work);
+
+/* The key by which the table of a file is kept; what is wrong, or NULL. */
+const char *work_key(const char *path, struct store_key *key);
+
+#endif

@@ -1,0 +1,129 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# usage: CODECTL=PROGRAM CFI=OBJECT sframe_command_test.sh
+#
+# What the command makes of files, trees and stores.  OBJECT has a build-id.
+#
+# The functions are called by run().
+# shellcheck disable=SC2317
+
+# shellcheck source=../../scripts/tap.sh
+. "$(dirname "$0")/../../scripts/tap.sh"
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+umask 022
+store=$dir/store
+
+sframe()
+{
+	"$CODECTL" sframe "$@"
+}
+
+# expect STATUS TEXT ARG... - the exit status, and a line that has the text
+expect()
+{
+	wanted=$1 text=$2
+	shift 2
+	said=$(sframe "$@" 2>&1)
+	status=$?
+	echo "$said"
+	[ "$status" = "$wanted" ] && echo "$said" | grep -q -F -- "$text"
+}
+
+tables()
+{
+	find "$store" -name '*.sframe' | wc -l
+}
+
+one_file_to_out()
+{
+	cp "$CFI" "$dir/object" &&
+		sframe -o "$dir/out" "$dir/object" &&
+		readelf -S -W "$dir/out" | grep -q ' \.sframe ' &&
+		readelf -n -W "$dir/out" > "$dir/notes" &&
+		grep -q 'codectl .*0x00000020' "$dir/notes" &&
+		grep -q "Build ID: $(readelf -n "$CFI" | sed -n 's/.*Build ID: //p')" "$dir/notes" &&
+		! find "$dir" -name '.*.new' | grep .
+}
+
+by_build_id()
+{
+	id=$(readelf -n "$CFI" | sed -n 's/.*Build ID: //p')
+	rest=${id#??}
+
+	sframe --store "$store" "$dir/object" &&
+		cmp "$dir/out" "$store/${id%"$rest"}/$rest.sframe"
+}
+
+by_content()
+{
+	sum=$(sha256sum < "$dir/object")
+	sum=${sum%% *}
+	rest=${sum#??}
+
+	sframe --by-content --store "$store" "$dir/object" &&
+		[ -e "$store/sha256/${sum%"$rest"}/$rest.sframe" ] || return
+	rm -r "$store/sha256"
+	chmod 666 "$dir/object"
+	sframe --store "$store" "$dir/object" &&
+		[ -e "$store/sha256/${sum%"$rest"}/$rest.sframe" ] || return
+	chmod 644 "$dir/object"
+}
+
+what_is_there_stays()
+{
+	expect 0 '1 files whose table was there' -v --store "$store" "$dir/object" &&
+		expect 0 '1 files converted' -v --force --store "$store" "$dir/object"
+}
+
+a_tree()
+{
+	mkdir -p "$dir/tree/sub" && cp "$CFI" "$dir/tree/sub/a" &&
+		ln "$dir/tree/sub/a" "$dir/tree/b" && ln -s sub/a "$dir/tree/c" &&
+		echo text > "$dir/tree/text" && mkfifo "$dir/tree/fifo" &&
+		objcopy --only-keep-debug "$CFI" "$dir/tree/debug" || return
+	expect 0 '1 files converted' -v --force --jobs 3 --store "$store" --all "$dir/tree" &&
+		echo "$said" | grep -q '2 files that are not ELF .* or have no CFI'
+}
+
+pruning()
+{
+	[ "$(tables)" = 2 ] && sframe --prune --store "$store" && [ "$(tables)" = 2 ] &&
+		touch -d '91 days ago' "$store"/??/*.sframe &&
+		expect 0 '1 tables removed' -v --prune --store "$store" && [ "$(tables)" = 1 ] &&
+		touch -d '2 days ago' "$store"/sha256/??/*.sframe &&
+		sframe --prune --max-age 2 --store "$store" && [ "$(tables)" = 0 ]
+}
+
+a_store_that_others_write_to()
+{
+	mkdir -m 777 "$dir/open"
+	expect 1 'others can write to the store' --store "$dir/open" "$dir/object"
+}
+
+damage()
+{
+	head -c 300 "$CFI" > "$dir/short"
+	expect 1 "$dir/short: " -o "$dir/none" "$dir/short" && [ ! -e "$dir/none" ]
+}
+
+run "one file, to OUT" one_file_to_out
+run "a file by its build-id" by_build_id
+run "a file by its contents, also if others can write to it" by_content
+run "what is there stays, but by force" what_is_there_stays
+run "a tree, each inode once" a_tree
+run "pruning" pruning
+run "a store that others can write to" a_store_that_others_write_to
+run "a file that is cut short" damage
+run "no ELF file" expect 1 'not an ELF program' -o "$dir/none" "$0"
+run "no file" expect 1 'No such file' -o "$dir/none" "$dir/missing"
+run "OUT cannot be written" expect 1 'No such file' -o "$dir/no/out" "$dir/object"
+run "nothing to do" expect 2 'needs files' --store "$store"
+run "files and a tree" expect 2 'needs files' --all "$dir" "$dir/object"
+run "pruning and files" expect 2 'needs files' --prune "$dir/object"
+run "OUT and two files" expect 2 'one file' -o "$dir/none" "$CFI" "$CFI"
+run "an unknown option" expect 2 'no such option' --colour "$CFI"
+run "no number" expect 2 'not a number' --jobs 0 --all "$dir"
+finish

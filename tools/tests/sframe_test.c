@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: MIT
+/* CFI as rows, rows as a table, what is refused, and the process that is confined. */
+#include <elf.h>
+#include <fcntl.h>
+#include <libelf.h>
+#include <sframe-api.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "sframe/convert.h"
+#include "sframe/frames.h"
+#include "sframe/image.h"
+#include "sframe/object.h"
+#include "sframe/padding.h"
+#include "tool.h"
+
+#define CFA(reg, off)	{ LOC_VALUE, reg, 0, off }
+#define WORD(reg, off)	{ LOC_WORD, reg, 0, off }
+#define SAME		{ LOC_SAME, 0, 0, 0 }
+#define RA		WORD(BASE_CFA, -8)
+
+enum { RAX, RDX, R10 = 10 };
+
+/* What cfi.S says; starts count from its first function. */
+static const struct row expected[] = {
+	{ 0x00, 1, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+	{ 0x01, 3, 0, 0, 0, CFA(REG_SP, 16), RA, WORD(BASE_CFA, -16) },
+	{ 0x04, 4, 0, 0, 0, CFA(REG_FP, 16), RA, WORD(BASE_CFA, -16) },
+	{ 0x08, 8, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+	{ 0x10, 4, 0, 0, 0, CFA(REG_SP, 0x100), RA, SAME },
+	{ 0x14, 12, 0, 0, 0, CFA(REG_SP, 0x10000), RA, SAME },
+	{ 0x20, 16, ROW_OUTERMOST, 0, 0, SAME, SAME, SAME },
+	{ 0x30, 4, 0, 0, 0, CFA(R10, 0), RA, SAME },
+	{ 0x34, 4, 0, 0, 0, CFA(R10, 0), RA, WORD(REG_FP, 0) },
+	{ 0x38, 8, 0, 0, 0, WORD(REG_FP, -8), RA, WORD(REG_FP, 0) },
+	{ 0x40, 8, 0, 0, 0, CFA(REG_SP, 8), CFA(RDX, 0), SAME },
+	{ 0x48, 8, 0, 0, 0, CFA(REG_SP, 8), CFA(RDX, 0), CFA(RAX, 0) },
+	{ 0x50, 16, ROW_SIGNAL, 0, 0, WORD(REG_SP, 160), WORD(REG_SP, 168),
+	  WORD(REG_SP, 120) },
+	{ 0x60, 4, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+	{ 0x68, 8, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+	{ 0xa0, 16, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+	{ 0xb0, 96, 0, 11, 0, CFA(REG_SP, 8), RA, SAME },
+	{ 0x110, 24, 0, 10, 0, CFA(REG_SP, 8), RA, SAME },
+	{ 0x130, 16, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+	{ 0x150, 16, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+};
+
+static const size_t nr_expected = ARRAY_SIZE(expected);
+
+static struct image image;
+static char *folder;
+
+/* ---------------------------------------------------------------- CFI as rows */
+
+static bool same_loc(const struct loc *one, const struct loc *other)
+{
+	return one->kind == other->kind &&
+	       (one->kind == LOC_SAME || !memcmp(one, other, sizeof(*one)));
+}
+
+static bool same_row(const struct row *one, const struct row *other, uint64_t base)
+{
+	return one->start == base + other->start && one->size == other->size &&
+	       one->flags == other->flags && one->pushed == other->pushed &&
+	       same_loc(&one->cfa, &other->cfa) && same_loc(&one->ra, &other->ra) &&
+	       same_loc(&one->fp, &other->fp);
+}
+
+static struct row *read_rows(void *data, size_t size, struct object *object)
+{
+	Elf *elf = object_open(data, size, object);
+	struct row *rows = elf ? frames_rows(elf, object) : NULL;
+
+	elf_end(elf);
+	return rows;
+}
+
+static void cfi_becomes_rows(void)
+{
+	struct object object;
+	struct row *rows = read_rows(image.data, image.size, &object);
+
+	CHECK(rows && object.nr_rows == nr_expected);
+	for (size_t i = 0; rows && i < nr_expected; i++) {
+		if (!same_row(&rows[i], &expected[i], rows[0].start))
+			printf("# row %zu: %#llx, %u bytes\n", i,
+			       (long long)(rows[i].start - rows[0].start), rows[i].size);
+		CHECK(same_row(&rows[i], &expected[i], rows[0].start));
+	}
+	free(rows);
+}
+
+static void what_is_left_out_has_a_cause(void)
+{
+	struct object object;
+
+	free(read_rows(image.data, image.size, &object));
+	CHECK(object.causes[CAUSE_CFA].bytes == 4);
+	CHECK(object.causes[CAUSE_RA].bytes == 16);
+	CHECK(object.causes[CAUSE_FP].bytes == 8);
+	CHECK(object.causes[CAUSE_FP_UNDEFINED].bytes == 8);
+	CHECK(object.causes[CAUSE_SP].bytes == 16);
+	CHECK(!object.causes[CAUSE_MALFORMED].ranges);
+	CHECK(!object.causes[CAUSE_OVERLAP].ranges);
+}
+
+static void object_has_its_build_id_and_segments(void)
+{
+	struct object object;
+
+	free(read_rows(image.data, image.size, &object));
+	CHECK(!object.error && object.type == ET_DYN);
+	CHECK(object.build_id_len == 20);
+	CHECK(object.nr_segments == 1 && object.segments[0].len >= 0x150);
+	CHECK(object.table_addr % 4096 == 0);
+	CHECK(object.table_addr >= object.segments[0].vaddr + object.segments[0].len);
+}
+
+/* Which .eh_frame says, and .debug_frame not: that a frame is one of a signal. */
+static void compressed_debug_frame_is_read(void)
+{
+	struct image other;
+	struct object object;
+	struct row *rows;
+	bool elf;
+
+	CHECK(!image_open(DEBUG_OBJECT, &other, &elf));
+	rows = read_rows(other.data, other.size, &object);
+	CHECK(rows && object.nr_rows == nr_expected);
+	for (size_t i = 0; rows && i < nr_expected; i++)
+		CHECK(expected[i].flags & ROW_SIGNAL ||
+		      same_row(&rows[i], &expected[i], rows[0].start));
+	free(rows);
+	image_close(&other);
+}
+
+static void padding_is_what_aligns(void)
+{
+	static const struct {
+		const char *code;
+		size_t size;
+		bool is;
+	} cases[] = {
+		{ "\x90", 1, true }, { "\xcc\xcc\xcc", 3, true }, { "\x66\x90", 2, true },
+		{ "\x0f\x1f\x00", 3, true }, { "\x0f\x1f\x40\x00", 4, true },
+		{ "\x0f\x1f\x44\x00\x00", 5, true },
+		{ "\x66\x0f\x1f\x84\x00\x00\x00\x00\x00", 9, true },
+		{ "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00\x90", 11, true },
+		{ "\x0f\x1f\x05\x00\x00\x00\x00", 7, true },
+		{ "\x0f\x1f\xc0", 3, true },
+		/* Cut short, and others. */
+		{ "\x66", 1, false }, { "\x0f\x1f", 2, false },
+		{ "\x0f\x1f\x44\x00", 4, false }, { "\xc3", 1, false },
+		{ "\x90\xc3", 2, false }, { "\0\0", 2, false }, { "\x0f\x0b", 2, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint8_t *code = exact_copy(cases[i].code, cases[i].size);
+
+		if (is_padding(code, cases[i].size) != cases[i].is)
+			printf("# case %zu\n", i);
+		CHECK(is_padding(code, cases[i].size) == cases[i].is);
+		free(code);
+	}
+}
+
+/* --------------------------------------------------------------- rows as a table */
+
+static sframe_decoder_ctx *decode(const struct row *rows, size_t nr, struct table *table)
+{
+	int error = 0;
+
+	CHECK(table_write(rows, nr, 0x400000, table));
+	return table->data ? sframe_decode(table->data, table->size, &error) : NULL;
+}
+
+static void a_table_has_fdes_of_each_kind(void)
+{
+	/* Kind of FDE, pairs of address and how rows follow each other, rows. */
+	static const struct {
+		uint32_t size;
+		unsigned int mask, flex, signal;
+		uint32_t fres;
+	} want[] = {
+		{ 0x50, 0, 1, 0, 12 }, { 0x10, 0, 1, 1, 1 }, { 4, 0, 0, 0, 1 },
+		{ 8, 0, 0, 0, 1 }, { 0x10, 0, 0, 0, 1 }, { 0x60, 1, 0, 0, 2 },
+		{ 24, 0, 0, 0, 3 }, { 0x10, 0, 0, 0, 1 }, { 0x10, 0, 0, 0, 1 },
+	};
+	struct table table;
+	sframe_decoder_ctx *decoder = decode(expected, nr_expected, &table);
+	unsigned char info, info2;
+	uint32_t fres, size;
+	uint8_t repeats;
+	int64_t start;
+
+	CHECK(decoder && sframe_decoder_get_num_fidx(decoder) == ARRAY_SIZE(want));
+	for (unsigned int i = 0; decoder && i < ARRAY_SIZE(want); i++) {
+		CHECK(!sframe_decoder_get_funcdesc_v3(decoder, i, &fres, &size, &start, &info,
+						      &info2, &repeats));
+		CHECK(size == want[i].size && fres == want[i].fres);
+		CHECK(SFRAME_V3_FDE_PC_TYPE(info) == want[i].mask);
+		CHECK(SFRAME_V3_FDE_TYPE(info2) == want[i].flex);
+		CHECK(SFRAME_V3_FDE_SIGNAL_P(info) == want[i].signal);
+		CHECK(repeats == (want[i].mask ? 16 : 0));
+	}
+	sframe_decoder_free(&decoder);
+	table_free(&table);
+}
+
+static void an_fde_has_no_more_rows_than_a_lookup_may_take(void)
+{
+	struct row rows[100];
+	struct table table;
+	sframe_decoder_ctx *decoder;
+
+	for (size_t i = 0; i < 100; i++)
+		rows[i] = (struct row){
+			0x1000 + i, 1, 0, 0, 0, CFA(REG_SP, 8 + 8 * i), RA, SAME,
+		};
+	decoder = decode(rows, 100, &table);
+	CHECK(decoder && sframe_decoder_get_num_fidx(decoder) == 4);
+	CHECK(table.nr_fres == 100 && table.nr_fdes == 4);
+	sframe_decoder_free(&decoder);
+	table_free(&table);
+}
+
+static void rows_that_no_table_takes(void)
+{
+	static const struct loc sp = CFA(REG_SP, 8), ra = RA, same = SAME;
+	const struct row bad[] = {
+		{ 0, 0, 0, 0, 0, sp, ra, same },
+		{ MAX_ADDRESS + 1, 1, 0, 0, 0, sp, ra, same },
+		{ 0, 1, ROW_FLAGS + 1, 0, 0, sp, ra, same },
+		{ 0, 1, 0, 0, 1, sp, ra, same },
+		{ 0, 1, 0, PLT_ENTRY, 0, sp, ra, same },
+		{ 0, 1, 0, 0, 0, same, ra, same },
+		{ 0, 1, 0, 0, 0, CFA(BASE_CFA, 8), ra, same },
+		{ 0, 1, 0, 0, 0, WORD(BASE_CFA, 8), ra, same },
+		{ 0, 1, 0, 0, 0, CFA(NR_REGS, 8), ra, same },
+		{ 0, 1, 0, 0, 0, { LOC_WORD + 1, REG_SP, 0, 8 }, ra, same },
+		{ 0, 1, 0, 0, 0, { LOC_VALUE, REG_SP, 1, 8 }, ra, same },
+		{ 0, 1, 0, 0, 0, sp, same, same },
+		{ 0, 1, 0, 0, 0, sp, CFA(BASE_CFA, -8), same },
+		{ 0, 1, 0, 0, 0, sp, ra, CFA(BASE_CFA, -8) },
+		{ 0, 1, 0, 0, 0, sp, ra, WORD(NR_REGS, 0) },
+		{ 0, 1, 0, 1, 0, CFA(REG_SP, INT32_MAX), ra, same },
+		{ 0, 1, 0, 1, 0, WORD(REG_SP, 8), ra, same },
+		{ 1, 1 << 20, 0, 1, 0, sp, ra, same },
+		{ 0, 1, ROW_OUTERMOST, 1, 0, same, same, same },
+	};
+
+	for (size_t i = 0; i < nr_expected; i++)
+		CHECK(table_takes(&expected[i], expected[i].start));
+	CHECK(!table_takes(&expected[1], expected[1].start + 1));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		if (table_takes(&bad[i], 0))
+			printf("# row %zu\n", i);
+		CHECK(!table_takes(&bad[i], 0));
+	}
+}
+
+/* ------------------------------------------------------------------ files */
+
+/* What is wrong with the @size bytes at @data, by the whole way. */
+static const char *convert_bytes(const void *data, size_t size)
+{
+	struct conversion conversion;
+	char *copy = exact_copy(data, size);
+	const char *wrong = convert_start(&conversion, copy, size);
+
+	if (!wrong)
+		wrong = convert_finish(&conversion);
+	if (!wrong)
+		table_free(&conversion.table);
+	free(copy);
+	return wrong;
+}
+
+static void a_file_is_converted_in_a_confined_process(void)
+{
+	CHECK(!convert_bytes(image.data, image.size));
+	CHECK(convert_bytes("no ELF", 6));
+	/* Without its section headers there is no CFI. */
+	CHECK(convert_bytes(image.data, 0x400));
+}
+
+/* As of separate debugging information: it has the headers of the code, no contents. */
+static void a_file_without_code_is_passed_over(void)
+{
+	char *data = exact_copy(image.data, image.size);
+	Elf64_Ehdr *header = (Elf64_Ehdr *)data;
+	Elf64_Phdr *segment = (Elf64_Phdr *)(data + header->e_phoff);
+	struct conversion conversion;
+
+	for (unsigned int i = 0; i < header->e_phnum; i++)
+		if (segment[i].p_flags & PF_X)
+			segment[i].p_filesz = 0;
+	CHECK(convert_start(&conversion, data, image.size));
+	CHECK(convert_is_passed_over(&conversion));
+	free(data);
+}
+
+static void damaged_files_do_no_harm(void)
+{
+	unsigned int good = 0;
+	char *data;
+
+	for (unsigned int i = 0; i < 100; i++) {
+		data = exact_copy(image.data, image.size);
+		mutate(data, i % 2 ? image.size : 512);
+		good += !convert_bytes(data, image.size);
+		free(data);
+	}
+	CHECK(good > 0 && good < 100);
+}
+
+static struct sandbox box;
+
+static const char *run_confined(sandbox_work work, char *answer)
+{
+	const char *ended;
+
+	if (sandbox_start(&box, work, NULL, 64 << 20, 1))
+		return "not started";
+	if (!sandbox_read(&box, answer, 1))
+		*answer = 0;
+	ended = sandbox_end(&box);
+	if (ended)
+		printf("# %s\n", ended);
+	return ended;
+}
+
+static void answer(int out, bool yes)
+{
+	if (write(out, yes ? "y" : "n", 1) != 1)
+		_exit(1);
+}
+
+static void try_to_open(void *arg, int out)
+{
+	(void)arg;
+	answer(out, open("/dev/null", O_RDONLY) < 0 && fork() < 0 && getpid() < 0);
+}
+
+static void try_to_use_memory(void *arg, int out)
+{
+	void *some, *much;
+
+	(void)arg;
+	some = mmap(NULL, 32 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	much = mmap(NULL, 256 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	answer(out, some != MAP_FAILED && much == MAP_FAILED);
+}
+
+static void spin(void *arg, int out)
+{
+	(void)arg;
+	(void)out;
+	for (;;)
+		__asm__ volatile("");
+}
+
+static void crash(void *arg, int out)
+{
+	(void)arg;
+	(void)out;
+	__builtin_trap();
+}
+
+static void the_process_can_only_compute(void)
+{
+	char said;
+
+	CHECK(!run_confined(try_to_open, &said) && said == 'y');
+	CHECK(!run_confined(try_to_use_memory, &said) && said == 'y');
+	CHECK(run_confined(spin, &said) && !said);
+	CHECK(run_confined(crash, &said) && !said);
+}
+
+static void writable_files_are_copied_and_not_believed(void)
+{
+	char path[] = "/tmp/codectl-test-XXXXXX";
+	struct store_key key = { 0 };
+	int fd = mkstemp(path);
+	struct image one;
+	bool elf;
+
+	CHECK(fd >= 0 && write(fd, image.data, image.size) == (ssize_t)image.size);
+	CHECK(!image_open(path, &one, &elf) && elf && one.trusted);
+	image_close(&one);
+	fchmod(fd, 0666);
+	CHECK(!image_open(path, &one, &elf) && elf && !one.trusted);
+	CHECK(one.size == image.size && !memcmp(one.data, image.data, one.size));
+	CHECK(image_hash(&one, &key) && key.len == 32 && key.is_hash);
+	image_close(&one);
+	CHECK(!ftruncate(fd, 63) && image_open(path, &one, &elf) && !elf);
+	CHECK(image_open("/dev/null", &one, &elf) && !elf);
+	close(fd);
+	unlink(path);
+	CHECK(image_open(path, &one, &elf) && elf);
+}
+
+/* ------------------------------------------------------------------ the store */
+
+static bool put(int store, uint8_t name, bool is_hash)
+{
+	const struct store_key key = { is_hash, { 0xab, name, 1 }, 3 };
+	struct object object;
+	struct table table;
+	bool good;
+
+	free(read_rows(image.data, image.size, &object));
+	CHECK(table_write(expected, nr_expected, object.table_addr, &table));
+	good = store_put(store, &key, &object, &table) && store_has(store, &key);
+	table_free(&table);
+	return good;
+}
+
+static void age(int store, const char *name, unsigned int days)
+{
+	const struct timespec then = { time(NULL) - days * 24L * 60 * 60, 0 };
+	const struct timespec times[2] = { then, then };
+
+	CHECK(!utimensat(store, name, times, AT_SYMLINK_NOFOLLOW));
+}
+
+static bool is_there(int store, const char *name)
+{
+	struct stat stat;
+
+	return !fstatat(store, name, &stat, AT_SYMLINK_NOFOLLOW);
+}
+
+static void a_store_keeps_tables(void)
+{
+	const struct store_key other = { false, { 0xab, 9 }, 2 };
+	int store = store_open(folder);
+
+	CHECK(put(store, 1, false) && put(store, 1, true) && put(store, 1, false));
+	CHECK(is_there(store, "ab/0101.sframe"));
+	CHECK(is_there(store, "sha256/ab/0101.sframe"));
+	CHECK(!store_has(store, &other));
+	close(store);
+}
+
+static void a_store_follows_no_symbolic_link(void)
+{
+	const struct store_key key = { false, { 0xcd, 1 }, 2 };
+	struct object object = { 0 };
+	struct table table = { 0 };
+	int store = store_open(folder);
+
+	CHECK(!symlinkat("/tmp", store, "cd"));
+	CHECK(!store_has(store, &key) && !store_put(store, &key, &object, &table));
+	CHECK(!unlinkat(store, "cd", 0));
+	close(store);
+}
+
+static void pruning_removes_what_was_not_used(void)
+{
+	int store = store_open(folder), fd;
+	struct store_pruned pruned;
+
+	CHECK(put(store, 2, false) && put(store, 3, false));
+	fd = openat(store, "ab/.1.new", O_CREAT | O_WRONLY, 0644);
+	close(fd);
+	fd = openat(store, "ab/.2.new", O_CREAT | O_WRONLY, 0644);
+	close(fd);
+	age(store, "ab/.1.new", 1);
+	age(store, "ab/0101.sframe", 100);
+	age(store, "ab/0201.sframe", 20);
+	age(store, "ab/0301.sframe", 10);
+	CHECK(store_prune(store, 1 << 20, 90, &pruned) && pruned.removed == 2);
+	CHECK(!is_there(store, "ab/.1.new") && is_there(store, "ab/.2.new"));
+	CHECK(!is_there(store, "ab/0101.sframe") && is_there(store, "ab/0201.sframe"));
+	/* The oldest goes first, until the rest fits. */
+	CHECK(store_prune(store, 2 * pruned.kept_bytes / 3, 90, &pruned));
+	CHECK(pruned.removed == 1 && !is_there(store, "ab/0201.sframe"));
+	CHECK(is_there(store, "ab/0301.sframe"));
+	CHECK(store_prune(store, 0, 90, &pruned) && !pruned.kept_bytes);
+	CHECK(!is_there(store, "sha256/ab/0101.sframe"));
+	close(store);
+}
+
+int main(void)
+{
+	char name[] = "/tmp/codectl-store-XXXXXX", *command;
+	bool elf;
+
+	folder = mkdtemp(name);
+	if (!folder || image_open(CFI_OBJECT, &image, &elf)) {
+		printf("Bail out! no %s\n", CFI_OBJECT);
+		return 1;
+	}
+	RUN(cfi_becomes_rows);
+	RUN(what_is_left_out_has_a_cause);
+	RUN(object_has_its_build_id_and_segments);
+	RUN(compressed_debug_frame_is_read);
+	RUN(padding_is_what_aligns);
+	RUN(a_table_has_fdes_of_each_kind);
+	RUN(an_fde_has_no_more_rows_than_a_lookup_may_take);
+	RUN(rows_that_no_table_takes);
+	RUN(a_file_is_converted_in_a_confined_process);
+	RUN(a_file_without_code_is_passed_over);
+	RUN(damaged_files_do_no_harm);
+	RUN(the_process_can_only_compute);
+	RUN(writable_files_are_copied_and_not_believed);
+	RUN(a_store_keeps_tables);
+	RUN(a_store_follows_no_symbolic_link);
+	RUN(pruning_removes_what_was_not_used);
+	image_close(&image);
+	command = format("rm -rf %s", folder);
+	if (system(command))
+		printf("# cannot remove %s\n", folder);
+	free(command);
+	return check_end();
+}
