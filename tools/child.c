@@ -56,7 +56,7 @@ void child_release(struct child *child, const char *name)
 
 bool child_has_ended(struct child *child)
 {
-	if (child->pid && waitpid(child->pid, NULL, WNOHANG) == child->pid)
+	if (child->pid && waitpid(child->pid, &child->status, WNOHANG) == child->pid)
 		child->pid = 0;
 	return !child->pid;
 }

@@ -9,6 +9,7 @@
 struct child {
 	pid_t pid;		/* 0: there is none */
 	int gate, error;	/* pipes: it may go; why it could not */
+	int status;		/* once it has ended: as waitpid() has it */
 };
 
 /* Starts a process that waits before it executes the command. */

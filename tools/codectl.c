@@ -17,6 +17,7 @@ static const struct command {
 	{ "where", cmd_where },
 	{ "record", cmd_record },
 	{ "sframe", cmd_sframe },
+	{ "attach", cmd_attach },
 };
 
 static void print_help(void)
@@ -25,11 +26,13 @@ static void print_help(void)
 	       "       codectl where PID ADDRESS...\n"
 	       "       codectl record [OPTION]... [-p PID | -- COMMAND [ARG]...]\n"
 	       "       codectl sframe [OPTION]... FILE... | --all DIR | --prune\n"
+	       "       codectl attach [OPTION]... [FILE]... [-- COMMAND [ARG]...]\n"
 	       "\n"
 	       "list    show the code that a process has registered\n"
 	       "where   show what covers an address, and which function it is in\n"
 	       "record  show the user stacks of events, the most frequent first\n"
 	       "sframe  make SFrame tables of the CFI of programs and libraries\n"
+	       "attach  give programs and libraries tables, in all processes\n"
 	       "\n"
 	       "PID is the id of a process, or self.\n"
 	       "\n"
@@ -57,6 +60,13 @@ static void print_help(void)
 	       "  --max-size MIB     the least recently used, down to MIB (%d)\n"
 	       "  --max-age DAYS     those not used for DAYS (%d)\n"
 	       "\n"
+	       "Options of attach:\n"
+	       "  -a, --all          all that runs, and what is mapped later; without a FILE\n"
+	       "                     or -p this is what is done\n"
+	       "  -p PID             what that process has mapped; may be repeated\n"
+	       "  --store DIR        as above\n"
+	       "  -v, --verbose      say which files have no table, and why\n"
+	       "\n"
 	       "codectl --help | --version\n"
 	       "\n"
 	       "Exit status: 0; 1 if it failed; 2 if it was not called as above.\n",
@@ -69,6 +79,11 @@ int cmd_sframe(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	die("built without libsframe of binutils 2.46 or newer");
+}
+
+int cmd_attach(int argc, char **argv)
+{
+	return cmd_sframe(argc, argv);
 }
 #endif
 

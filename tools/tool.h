@@ -17,6 +17,7 @@ int cmd_list(int argc, char **argv);
 int cmd_where(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_sframe(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 
 /* One line on standard error, and exit with EXIT_FAILED or EXIT_USAGE. */
 void die(const char *format, ...)

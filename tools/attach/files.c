@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../tool.h"
+#include "files.h"
+
+static bool has_file(const struct files *files, const struct stat *stat)
+{
+	for (size_t i = 0; i < files->nr; i++)
+		if (files->file[i].dev == stat->st_dev &&
+		    files->file[i].ino == stat->st_ino)
+			return true;
+	return false;
+}
+
+static void append(struct files *files, const struct stat *stat, int fd,
+		   const char *name)
+{
+	if (!(files->nr & (files->nr - 1)))
+		files->file = need(reallocarray(files->file,
+						files->nr ? 2 * files->nr : 1,
+						sizeof(*files->file)));
+	files->file[files->nr++] = (struct file){
+		.dev = stat->st_dev, .ino = stat->st_ino, .fd = fd,
+		.name = escape(name, strlen(name), ""), .attached = -1,
+	};
+}
+
+bool files_add(struct files *files, const char *path, const char *name)
+{
+	/* Of what may be a pipe or a device. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat stat;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && !has_file(files, &stat))
+		append(files, &stat, fd, name);
+	else
+		close(fd);
+	return true;
+}
+
+void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
+		       unsigned long end, const char *name)
+{
+	char *path = format("/proc/%d/map_files/%lx-%lx", pid, start, end);
+
+	files_add(files, path, name);
+	free(path);
+}
+
+/* A line of /proc/PID/maps: START-END PERMISSIONS OFFSET DEVICE INODE NAME */
+static void add_line(struct files *files, pid_t pid, char *line)
+{
+	unsigned long start, end, inode;
+	char permissions[5];
+	int name = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%lx-%lx %4s %*s %*s %lu %n", &start, &end, permissions,
+		   &inode, &name) == 4 && permissions[2] == 'x' && inode)
+		files_add_mapping(files, pid, start, end, line + name);
+}
+
+bool files_add_process(struct files *files, pid_t pid)
+{
+	char *path = format("/proc/%d/maps", pid), *line = NULL;
+	FILE *maps = fopen(path, "re");
+	size_t size = 0;
+
+	free(path);
+	if (!maps)
+		return false;
+	while (getline(&line, &size, maps) > 0)
+		add_line(files, pid, line);
+	free(line);
+	fclose(maps);
+	return true;
+}
+
+void files_add_all(struct files *files)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	if (!proc)
+		die("cannot read /proc: %s", strerror(errno));
+	while ((entry = readdir(proc)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			files_add_process(files, strtol(entry->d_name, NULL, 10));
+	closedir(proc);
+}

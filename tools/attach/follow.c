@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+/* By the records of perf for mappings of code, of all CPUs. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../tool.h"
+#include "follow.h"
+
+#define RING_PAGES	64
+
+struct follow {
+	long nr;
+	size_t page;
+	struct pollfd *poll;
+	struct perf_event_mmap_page **ring;
+	bool lost;
+};
+
+/* perf_event_open(2): PERF_RECORD_MMAP2 */
+struct mapped {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t maj, min;
+	uint64_t ino, ino_generation;
+	uint32_t prot, flags;
+	char name[4096 + 8];
+};
+
+static bool open_ring(struct follow *f, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1,
+		.mmap2 = 1,
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+	int fd = syscall(__NR_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	void *ring;
+
+	if (fd < 0)
+		return errno == ENODEV;		/* the CPU is offline */
+	ring = mmap(NULL, (1 + RING_PAGES) * f->page, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    fd, 0);
+	if (ring == MAP_FAILED)
+		return false;
+	f->poll[f->nr] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	f->ring[f->nr++] = ring;
+	return true;
+}
+
+struct follow *follow_start(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct follow *f = need(calloc(1, sizeof(*f)));
+
+	f->page = sysconf(_SC_PAGESIZE);
+	f->poll = need(calloc(cpus, sizeof(*f->poll)));
+	f->ring = need(calloc(cpus, sizeof(*f->ring)));
+	for (long cpu = 0; cpu < cpus; cpu++)
+		if (!open_ring(f, cpu))
+			die("cannot follow what is mapped: %s", strerror(errno));
+	return f;
+}
+
+static void copy(const struct follow *f, const void *ring, uint64_t pos, void *to,
+		 size_t len)
+{
+	const size_t size = RING_PAGES * f->page, at = pos % size;
+	const size_t first = len < size - at ? len : size - at;
+	const char *data = (const char *)ring + f->page;
+
+	memcpy(to, data + at, first);
+	memcpy((char *)to + first, data, len - first);
+}
+
+static void add_record(struct follow *f, struct files *files, const void *ring,
+		       uint64_t pos, const struct perf_event_header *header)
+{
+	struct mapped mapped = { 0 };
+
+	if (header->type == PERF_RECORD_LOST)
+		f->lost = true;
+	if (header->type != PERF_RECORD_MMAP2 || header->size > sizeof(mapped) ||
+	    header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
+		return;
+	copy(f, ring, pos, &mapped, header->size);
+	mapped.name[sizeof(mapped.name) - 1] = '\0';
+	/* Without a file there is no inode. */
+	if ((header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER &&
+	    mapped.ino && mapped.prot & PROT_EXEC)
+		files_add_mapping(files, mapped.pid, mapped.addr,
+				  mapped.addr + mapped.len, mapped.name);
+}
+
+static void read_ring(struct follow *f, struct files *files,
+		      struct perf_event_mmap_page *ring)
+{
+	/* Pairs with the barrier of perf_output_put_handle(). */
+	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->data_tail;
+	struct perf_event_header header;
+
+	while (tail < head) {
+		copy(f, ring, tail, &header, sizeof(header));
+		if (header.size < sizeof(header))
+			break;
+		add_record(f, files, ring, tail, &header);
+		tail += header.size;
+	}
+	/* The kernel may write the space only after it was read. */
+	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
+}
+
+void follow_wait(struct follow *f, struct files *files, int ms)
+{
+	poll(f->poll, f->nr, ms);
+	for (long i = 0; i < f->nr; i++)
+		read_ring(f, files, f->ring[i]);
+	/* What no record tells of, the processes do. */
+	if (f->lost)
+		files_add_all(files);
+	f->lost = false;
+}

@@ -1,0 +1,179 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# What a program of the build machine's distribution has to gain, with its own C
+# library, nothing rebuilt, under unmodified perf record -g: as TAP, in the guest.
+#
+# What is called by check() looks unreachable:
+# shellcheck disable=SC2317
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=common.sh
+. "$here/common.sh"
+
+stock=${STOCK:-$here/../stock}
+stock=$(cd "$stock" && pwd)
+perl=$stock/bin/perl
+# The dynamic linker is the distribution's, too.
+linker=$stock/lib/ld-linux-x86-64.so.2
+run="$linker --library-path $stock/lib $perl"
+# shellcheck disable=SC2016
+script='sub f { my $n = shift; return $n ? f($n - 1) + 1 : 0 }
+	my $end = time + $ARGV[0]; f(20) while time < $end;'
+seconds=$((4 * ${TEST_TIME_SCALE:-1}))
+store=$out/store
+samples=200
+
+export LC_ALL=C
+
+# entry_offset FILE - where in it the program is entered
+entry_offset()
+{
+	entry=$(readelf -hW "$1" | sed -n 's/.*Entry point address: *//p')
+	readelf -lW "$1" | while read -r type offset vaddr _ size _; do
+		[ "$type" = LOAD ] || continue
+		[ $((entry)) -ge $((vaddr)) ] && [ $((entry)) -lt $((vaddr + size)) ] &&
+			echo $((entry - vaddr + offset))
+	done
+}
+
+# count_whole FILE - sets nr and whole: samples, and those that lead to the entry point
+# of perl or, while that is loaded, of the dynamic linker
+count_whole()
+{
+	perf script -i "$1" -F ip,sym,dso,dsoff > "$out/script" 2> "$out/stderr"
+	# shellcheck disable=SC2046
+	set -- $(awk -v perl="$(entry_offset "$perl")" -v linker="$(entry_offset "$linker")" '
+		function hex(text,  i, n) {
+			for (i = 1; i <= length(text); i++)
+				n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+			return n
+		}
+		function end() {
+			if (last == "")
+				return
+			nr++
+			off = last ~ /\/perl\+0x/ ? -perl : last ~ /\/ld-linux.*\+0x/ ? -linker : ""
+			sub(/.*\+0x/, "", last)
+			sub(/\).*/, "", last)
+			off = off == "" ? 0 : off + hex(last)
+			whole += off > 0 && off < 64
+			last = ""
+		}
+		/^$/ { end(); next }
+		{ last = $0 }
+		END { end(); print nr + 0, whole + 0 }' "$out/script")
+	nr=$1 whole=$2
+	echo "# $whole of $nr stacks complete"
+}
+
+# at_least PERCENT - of enough samples
+at_least()
+{
+	[ "$nr" -ge "$samples" ] && [ $((whole * 100)) -ge $((nr * $1)) ]
+}
+
+at_most()
+{
+	[ "$nr" -ge "$samples" ] && [ $((whole * 100)) -le $((nr * $1)) ]
+}
+
+# record FILE COMMAND...
+record()
+{
+	file=$1
+	shift
+	perf record -q -g -e cpu-clock:u -F 499 -o "$file" -- "$@" \
+		> "$out/stdout" 2> "$out/stderr"
+}
+
+test_without()
+{
+	# shellcheck disable=SC2086
+	record "$out/without.data" $run -e "$script" "$seconds"
+	check "perf record -g of perl" [ $? = 0 ]
+	count_whole "$out/without.data"
+	check "next to no stack is complete without a table" at_most 5
+}
+
+test_files()
+{
+	# shellcheck disable=SC2086
+	codectl_is 0 attach --store "$store" "$perl" "$stock"/lib/* -- \
+		perf record -q -g -e cpu-clock:u -F 499 -o "$out/files.data" -- \
+		$run -e "$script" "$seconds"
+	check "codectl attach FILE... -- perf record -g" [ $? = 0 ]
+	check "it says what it has attached" grep -q 'files have tables now' "$out/stderr"
+	count_whole "$out/files.data"
+	check "99 % of the stacks are complete" at_least 99
+	check "nothing is attached any more" [ ! -s /proc/codectl_files ]
+}
+
+test_running()
+{
+	# shellcheck disable=SC2086
+	$run -e "$script" 1000 &
+	load=$!
+	sleep 1
+	codectl_is 0 attach --store "$store" -p $load -- \
+		perf record -q -g -e cpu-clock:u -F 499 -o "$out/running.data" -p $load -- \
+		sleep "$seconds"
+	check "codectl attach -p PID of a process that runs" [ $? = 0 ]
+	stop_load
+	count_whole "$out/running.data"
+	check "99 % of its stacks are complete" at_least 99
+}
+
+has_table()
+{
+	grep -q " attached $perl$" /proc/codectl_files
+}
+
+test_follow()
+{
+	codectl attach --all --store "$store" 2> "$out/tool" &
+	tool=$!
+	until grep -q 'files have tables' "$out/tool" || ! kill -0 $tool; do
+		usleep 100000
+	done
+	check "what does not run has no table" eval '! has_table'
+	# shellcheck disable=SC2086
+	$run -e "$script" 1000 &
+	load=$!
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		has_table && break
+		sleep "$try"
+	done
+	check "what was started later has one" has_table
+	perf record -q -g -e cpu-clock:u -F 499 -o "$out/follow.data" -p $load -- \
+		sleep "$seconds" > "$out/stdout" 2> "$out/stderr"
+	stop_load
+	count_whole "$out/follow.data"
+	check "99 % of its stacks are complete, too" at_least 99
+	kill -TERM $tool
+	wait $tool
+	check "it ends when it is told to" [ $? = 0 ]
+	check "and nothing is attached any more" [ ! -s /proc/codectl_files ]
+}
+
+test_errors()
+{
+	check "a file that is not there" fails_with 1 'cannot open' attach /nothing
+	check "no command after --" fails_with 2 'no command' attach "$perl" --
+	codectl_is 1 attach --store "$store" "$perl" -- /nothing && said 'cannot run /nothing'
+	check "a command that is not there" [ $? = 0 ]
+	codectl_is 3 attach --store "$store" "$perl" -- sh -c 'exit 3'
+	check "the exit status is that of the command" [ $? = 0 ]
+	cp "$perl" "$out/damaged"
+	dd if=/dev/zero of="$out/damaged" bs=4096 seek=1 conv=notrunc 2> /dev/null
+	check "a file that is damaged does no harm" \
+		codectl_is 0 attach --store "$store" "$out/damaged" -- true
+}
+
+hold_tracepoints
+test_without
+test_files
+test_running
+test_follow
+test_errors
+finish
