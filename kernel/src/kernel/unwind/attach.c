@@ -244,6 +244,14 @@ static int attach_watch(struct codectl_attachment *a)
 	a->mark.mask = FS_MODIFY;
 	a->mark.flags |= FSNOTIFY_MARK_FLAG_NO_IREF;
 
+	/*
+	 * Whoever maps it from now on changes the time by the first write to each
+	 * page; where that was done before, nobody would be told of another write.
+	 */
+	smp_mb();
+	if (mapping_writably_mapped(inode->i_mapping))
+		return -ETXTBSY;
+
 	return fsnotify_add_inode_mark(&a->mark, inode, 0);
 }
 

@@ -389,7 +389,8 @@ struct code_file_segment {
  * fdinfo and the trace say.
  *
  * Further errors: EEXIST if the file has a table, EAGAIN if it was written to
- * meanwhile, ENOSPC where all tables take more than kernel.codectl_attached_kb or
+ * meanwhile, ETXTBSY if it is mapped shared for writing, so that nobody would be told
+ * of writes, ENOSPC where all tables take more than kernel.codectl_attached_kb or
  * this one has too many different rules, EINTR, ENOMEM, EMFILE, ENFILE.
  */
 struct code_file_info {
