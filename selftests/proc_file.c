@@ -264,7 +264,7 @@ int proc_unregister_all(void)
 {
 	char *all, *line, *end;
 	int fd = proc_open(0), ret = 0;
-	uint64_t start;
+	uint64_t start, stop;
 
 	if (fd < 0)
 		return fd;
@@ -274,7 +274,10 @@ int proc_unregister_all(void)
 		return -EIO;
 	for (line = all; *line && !ret; line = strchr(line, '\n') + 1) {
 		start = strtoull(line, &end, 16);
-		ret = unregister_text(start, strtoull(end + 1, NULL, 16));
+		stop = strtoull(end + 1, &end, 16);
+		if (!strncmp(end, " attached ", 10))
+			break;
+		ret = unregister_text(start, stop);
 	}
 	free(all);
 	return ret;

@@ -24,8 +24,8 @@ static void print_line(const struct proc_line *line, const struct widths *widths
 	char *range = range_text(line);
 	char *path = escape(line->path.at, line->path.len, "");
 
-	printf("%-*s  %-4s  0x%-*llx  %-8.*s  %-*.*s  %s\n", widths->range, range,
-	       line->jit ? "jit" : "elf", widths->id,
+	printf("%-*s  %-8s  0x%-*llx  %-8.*s  %-*.*s  %s\n", widths->range, range,
+	       line->attached ? "attached" : line->jit ? "jit" : "elf", widths->id,
 	       (unsigned long long)line->id, (int)line->names.len,
 	       line->names.at, widths->build_id, (int)line->build_id.len,
 	       line->build_id.at, path);
@@ -90,7 +90,7 @@ static void print_table(const struct lines *lines)
 			die("cannot make out a line of the kernel: %s", text);
 		grow_widths(&widths, &parsed[i]);
 	}
-	printf("%-*s  %-4s  %-*s  %-8s  %-*s  %s\n", widths.range, "TEXT", "KIND",
+	printf("%-*s  %-8s  %-*s  %-8s  %-*s  %s\n", widths.range, "TEXT", "KIND",
 	       widths.id + 2, "ID", "NAMES", widths.build_id, "BUILD-ID", "PATH");
 	for (size_t i = 0; i < lines->nr; i++)
 		print_line(&parsed[i], &widths);

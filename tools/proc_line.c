@@ -36,7 +36,8 @@ bool proc_line_parse(struct proc_line *line, const char *text, size_t len)
 		return false;
 	kind = span_take(&rest, ' ');
 	line->jit = span_is(kind, "jit");
-	if (!line->jit && !span_is(kind, "elf"))
+	line->attached = span_is(kind, "attached");
+	if (!line->jit && !line->attached && !span_is(kind, "elf"))
 		return false;
 	while (rest.len && !has_path) {
 		if (span_skip(&rest, "path=")) {

@@ -6,7 +6,9 @@
 
 /**
  * struct proc_line - a registration, as a line of /proc/PID/codectl says it
- * @jit: compiled code; otherwise an ELF object
+ * @jit: compiled code
+ * @attached: not a registration, but text whose file has a table; if neither, an ELF
+ *	object
  * @elf_start, @elf_end, @sframe_start, @sframe_end: ELF only
  * @head, @flags: compiled code only
  * @file: 0 without a file
@@ -17,7 +19,7 @@
  * The spans point into the line.
  */
 struct proc_line {
-	bool jit;
+	bool jit, attached;
 	uint64_t text_start, text_end;
 	uint64_t elf_start, elf_end;
 	uint64_t sframe_start, sframe_end;

@@ -2,13 +2,16 @@
 /*
  * /proc/PID/codectl: the registered code of a process
  *
- * A line for each registration, or by ioctl the one that covers an address. Each
+ * A line for each registration, and after them, for whoever may attach tables to files,
+ * for each text that has one; or by ioctl the registration that covers an address. Each
  * is of one moment, and what is there throughout a pass over the file is in it.
  * Neither the address space nor a lock is held while a file that the code is
  * from is waited for.
  */
+#include <linux/capability.h>
 #include <linux/codectl_query.h>
 #include <linux/dcache.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/kdev_t.h>
 #include <linux/limits.h>
@@ -31,12 +34,19 @@
 /* And a field that is not the last one. */
 #define CODECTL_ESCAPE_FIELD	" " CODECTL_ESCAPE
 
+/* Positions: addresses for registrations, then with this for attached tables. */
+#define CODECTL_ATTACHED	(1LL << 62)
 #define CODECTL_END		LLONG_MAX
 
 struct codectl_private {
 	struct inode		*inode;
 	struct mm_struct	*mm;
-	struct code_query	query;	/* of the registration that is shown */
+	bool			may_attach;
+	/* What is shown. */
+	union {
+		struct code_query	query;
+		struct codectl_attached	attached;
+	};
 };
 
 /* -ESRCH: nobody uses the address space any more. */
@@ -53,19 +63,39 @@ static struct codectl_region *codectl_get_user_next(struct mm_struct *mm,
 	return region;
 }
 
-static struct codectl_region *
-codectl_seq_get(struct codectl_private *priv, loff_t *pos)
+static void *codectl_seq_attached(struct codectl_private *priv, loff_t *pos)
 {
-	struct codectl_region *region = codectl_get_user_next(priv->mm, *pos);
+	if (priv->may_attach && *pos != CODECTL_END &&
+	    codectl_get_attached(priv->mm, *pos & ~CODECTL_ATTACHED,
+				 &priv->attached) == 1)
+		return &priv->attached;
+	*pos = CODECTL_END;
 
-	if (IS_ERR(region))
-		region = NULL;
-	if (region)
-		codectl_fill_query(region, &priv->query);
-	else
-		*pos = CODECTL_END;
+	return NULL;
+}
+
+static void *codectl_seq_get(struct codectl_private *priv, loff_t *pos)
+{
+	struct codectl_region *region;
+
+	if (*pos >= CODECTL_ATTACHED)
+		return codectl_seq_attached(priv, pos);
+	region = codectl_get_user_next(priv->mm, *pos);
+	if (IS_ERR_OR_NULL(region)) {
+		*pos = region ? CODECTL_END : CODECTL_ATTACHED;
+		return codectl_seq_attached(priv, pos);
+	}
+	codectl_fill_query(region, &priv->query);
 
 	return region;
+}
+
+static void codectl_seq_put(struct codectl_private *priv, void *v)
+{
+	if (v == &priv->attached)
+		fput(priv->attached.file);
+	else
+		codectl_region_put(v);
 }
 
 /* The position is the address from which on there may be more. */
@@ -89,8 +119,10 @@ static void *codectl_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct codectl_private *priv = m->private;
 
-	*pos = priv->query.text_end;
-	codectl_region_put(v);
+	*pos = v == &priv->attached ?
+	       CODECTL_ATTACHED | priv->attached.text_end :
+	       priv->query.text_end;
+	codectl_seq_put(priv, v);
 
 	return codectl_seq_get(priv, pos);
 }
@@ -98,7 +130,7 @@ static void *codectl_next(struct seq_file *m, void *v, loff_t *pos)
 static void codectl_stop(struct seq_file *m, void *v)
 {
 	if (!IS_ERR_OR_NULL(v))
-		codectl_region_put(v);
+		codectl_seq_put(m->private, v);
 }
 
 static void codectl_show_file(struct seq_file *m, const struct code_query *q,
@@ -161,12 +193,31 @@ static void codectl_show_fields(struct seq_file *m,
 		seq_printf(m, " sframe_addr=%llx", addr);
 }
 
+static int codectl_show_attached(struct seq_file *m,
+				 const struct codectl_attached *attached)
+{
+	const struct inode *inode = file_user_inode(attached->file);
+
+	seq_printf(m, "%08lx-%08lx attached rows=%u bytes=%zu id=0x%llx file=0x0 dev=%02x:%02x inode=%llu offset=0x%llx names=verified build_id=- path=",
+		   attached->text_start, attached->text_end, attached->nr_rows,
+		   attached->bytes, attached->id, MAJOR(inode->i_sb->s_dev),
+		   MINOR(inode->i_sb->s_dev), (u64)inode->i_ino,
+		   attached->offset);
+	seq_path(m, file_user_path(attached->file), CODECTL_ESCAPE);
+	seq_putc(m, '\n');
+
+	return 0;
+}
+
 static int codectl_show(struct seq_file *m, void *v)
 {
 	struct codectl_private *priv = m->private;
 	struct code_query *q = &priv->query;
 	struct codectl_origin origin;
 	int ret;
+
+	if (v == &priv->attached)
+		return codectl_show_attached(m, v);
 
 	ret = codectl_get_origin(priv->mm, v, q, &origin);
 	if (ret)
@@ -202,6 +253,7 @@ static int codectl_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 
 	priv->inode = inode;
+	priv->may_attach = perfmon_capable();
 	priv->mm = proc_mem_open(inode, PTRACE_MODE_READ);
 	if (IS_ERR(priv->mm)) {
 		int ret = PTR_ERR(priv->mm);

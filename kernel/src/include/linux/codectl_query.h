@@ -28,6 +28,29 @@ struct codectl_origin {
 	u32			build_id_len;
 };
 
+/**
+ * struct codectl_attached - text that a table is attached for
+ * @text_start: first byte
+ * @text_end: end
+ * @offset: of the text in the file
+ * @id: of the table
+ * @nr_rows: rows of the table
+ * @bytes: memory that it takes
+ * @file: what is mapped
+ */
+struct codectl_attached {
+	unsigned long		text_start;
+	unsigned long		text_end;
+	u64			offset;
+	u64			id;
+	unsigned int		nr_rows;
+	size_t			bytes;
+	struct file		*file;
+};
+
+int codectl_get_attached(struct mm_struct *mm, unsigned long addr,
+			 struct codectl_attached *attached);
+
 struct codectl_region *codectl_get_next(struct mm_struct *mm,
 					unsigned long addr);
 void codectl_region_put(struct codectl_region *region);

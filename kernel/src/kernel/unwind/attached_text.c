@@ -8,10 +8,14 @@
  * that no lock can be taken, nor can it be asked for: in fork() all mappings are locked
  * for as long as they are copied, and stacks of fork() are wanted, too.
  */
+#include <linux/codectl_query.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/maple_tree.h>
 #include <linux/mm.h>
+#include <linux/mmap_lock.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
 
 #include "attach.h"
 
@@ -91,21 +95,19 @@ static int vma_look_twice(struct mm_struct *mm, unsigned long addr,
 	return ret == 1 && vma_same(view, &again) ? 1 : -EAGAIN;
 }
 
-/* What of a mapping a segment takes, if the address is in that. */
-static bool attached_segment(const struct vma_view *view, unsigned long addr,
+/* What of a mapping a segment takes, if that is anything. */
+static bool attached_segment(const struct vma_view *view,
 			     const struct code_file_segment *segment,
 			     struct attached_text *text)
 {
 	const u64 map_off = (u64)view->pgoff << PAGE_SHIFT;
-	const u64 off = map_off + (addr - view->start);
 	const u64 map_end = map_off + (view->last - view->start) + 1;
-	u64 start, end;
+	const u64 start = max(map_off, segment->offset);
+	const u64 end = min(map_end, segment->offset + segment->len);
 
-	if (off - segment->offset >= segment->len)
+	if (start >= end)
 		return false;
 
-	start = max(map_off, segment->offset);
-	end = min(map_end, segment->offset + segment->len);
 	text->start = view->start + (start - map_off);
 	text->size = end - start;
 	text->bias = segment->vaddr - segment->offset + map_off - view->start;
@@ -128,7 +130,8 @@ static int attached_find(struct mm_struct *mm, unsigned long addr,
 	/* The mapping had the file, and the file the inode, at the second look. */
 	a = codectl_attachment_of(file_inode(view.file));
 	for (i = 0; a && i < a->nr_segments; i++) {
-		if (!attached_segment(&view, addr, &a->segments[i], text))
+		if (!attached_segment(&view, &a->segments[i], text) ||
+		    addr - text->start >= text->size)
 			continue;
 		text->table = a->table;
 		return 1;
@@ -156,6 +159,86 @@ int codectl_find_attached(struct mm_struct *mm, unsigned long addr,
 	do {
 		ret = attached_find(mm, addr, text);
 	} while (ret == -EAGAIN && --tries);
+
+	return ret;
+}
+
+/* The first text of the mapping that ends after @addr. */
+static bool attached_first(const struct vma_view *view, unsigned long addr,
+			   struct codectl_attached *attached)
+{
+	const struct codectl_attachment *a;
+	struct attached_text text;
+	bool found = false;
+	unsigned int i;
+
+	guard(rcu)();
+	a = codectl_attachment_of(file_inode(view->file));
+	for (i = 0; a && i < a->nr_segments; i++) {
+		if (!attached_segment(view, &a->segments[i], &text) ||
+		    text.start + text.size <= addr ||
+		    (found && text.start >= attached->text_start))
+			continue;
+		found = true;
+		attached->text_start = text.start;
+		attached->text_end = text.start + text.size;
+		attached->offset = ((u64)view->pgoff << PAGE_SHIFT) +
+				   (text.start - view->start);
+		attached->id = a->id;
+		attached->nr_rows = a->table->nr_rows;
+		attached->bytes = a->table->bytes;
+	}
+
+	return found;
+}
+
+static bool attached_next(struct mm_struct *mm, unsigned long addr,
+			  struct codectl_attached *attached)
+{
+	struct vm_area_struct *vma;
+	VMA_ITERATOR(vmi, mm, addr);
+
+	for_each_vma(vmi, vma) {
+		const struct vma_view view = {
+			.start	= vma->vm_start,
+			.last	= vma->vm_end - 1,
+			.pgoff	= vma->vm_pgoff,
+			.file	= vma->vm_file,
+		};
+
+		if (!(vma->vm_flags & VM_EXEC) || !view.file ||
+		    !attached_first(&view, addr, attached))
+			continue;
+		attached->file = get_file(view.file);
+		return true;
+	}
+
+	return false;
+}
+
+/**
+ * codectl_get_attached() - find the next text that has an attached table
+ * @mm: the address space
+ * @addr: the text ends after this
+ * @attached: where what was found is stored; its file is for fput()
+ *
+ * Context: process; takes the lock of the address space.
+ * Return: 1, 0 if there is none, -ESRCH if nobody uses the address space any
+ * more, or -EINTR.
+ */
+int codectl_get_attached(struct mm_struct *mm, unsigned long addr,
+			 struct codectl_attached *attached)
+{
+	int ret;
+
+	if (!mmget_not_zero(mm))
+		return -ESRCH;
+	ret = mmap_read_lock_killable(mm);
+	if (!ret) {
+		ret = attached_next(mm, addr, attached);
+		mmap_read_unlock(mm);
+	}
+	mmput(mm);
 
 	return ret;
 }
