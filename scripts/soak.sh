@@ -8,7 +8,8 @@
 # 100,000 stacks out of a buffer that overflows, 10,000 times names on demand,
 # 10,000 objects that come and go (memory by slab counters on the fast kernel, by
 # kmemleak on the other), 100,000 random calls of each of 10 random seeds (or those
-# in FUZZ_SEEDS), the commands of README and of the guide, the decoder against its
+# in FUZZ_SEEDS), a million random operations on files with tables, 10,000 processes
+# that use one and are gone, the commands of README and of the guide, the decoder against its
 # oracles in every file, what is fuzzed on the host, each for FUZZ_SECONDS (default
 # 600), changes of single lines that tests have to notice, others' suites on kernel
 # and C library with and without our patches, each step of the series, what of the
@@ -116,6 +117,8 @@ long 20000 debug load_test TEST_CYCLES=10000
 for seed in ${FUZZ_SEEDS:-$(od -A n -N 40 -t u4 /dev/urandom)}; do
 	long 6000 debug fuzz_test FUZZ_CALLS=100000 FUZZ_SEED="$seed"
 done
+long 40000 debug attach_fuzz_test FUZZ_CALLS=1000000
+long 7200 fast attach_life_test TEST_CYCLES=10000
 step "the main job, ten times beside a busy process" main_jobs
 step "the commands of the documents" documents
 step "the decoder in all files" target check-decoder-all

@@ -1,92 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* CODE_ATTACH_FILE: what it takes and refuses, whom it serves, and for how long. */
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <link.h>
+#include <linux/capability.h>
 #include <sched.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "attach.h"
+#include "attach_fixture.h"
 #include "proc_file.h"
 #include "tracefs.h"
-#include "unwind_common.h"
 
 #define ATTACHED_KB "kernel/codectl_attached_kb"
-
-/* What is attached is a copy of an object of these tests, and loaded from there. */
-FIXTURE(attach)
-{
-	char path[64];
-	void *object;
-	void (*call)(void (*function)(void));
-	struct attach_args args;
-	struct sampler sampler;
-	struct stack stack;
-};
-
-static int copy_file(const char *from, const char *to)
-{
-	int in = open(from, O_RDONLY | O_CLOEXEC);
-	int out = open(to, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
-	struct stat st;
-	int ret = -1;
-
-	if (in >= 0 && out >= 0 && !fstat(in, &st))
-		ret = sendfile(out, in, NULL, st.st_size) == st.st_size ? 0 : -1;
-	close(in);
-	close(out);
-	return ret;
-}
-
-FIXTURE_SETUP(attach)
-{
-	REQUIRE_CODECTL();
-	truth_reset();
-	snprintf(self->path, sizeof(self->path), "/tmp/attach_%d.so", getpid());
-	ASSERT_EQ(0, copy_file("attach_object.so", self->path));
-	self->object = dlopen(self->path, RTLD_NOW);
-	ASSERT_NE(NULL, self->object);
-	self->call = dlsym(self->object, "attach_call");
-	ASSERT_NE(NULL, self->call);
-	ASSERT_EQ(0, attach_args_of(self->call, &self->args));
-	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
-}
-
-FIXTURE_TEARDOWN(attach)
-{
-	sampler_close(&self->sampler);
-	close(self->args.info.fd);
-	dlclose(self->object);
-	unlink(self->path);
-}
-
-static noinline void leaf(void)
-{
-	truth_capture(marker());
-	asm volatile("");
-}
-
-/* Whether the stack of a callback that the object has called is all there. */
-static bool walks_through(FIXTURE_DATA(attach) * self)
-{
-	truth_reset();
-	sampler_drain(&self->sampler);
-	self->call(leaf);
-	return sampler_next(&self->sampler, &self->stack) &&
-	       stack_is_true(&self->stack, &truth);
-}
-
-/* Takes away what ld.so has told of the object. */
-static int unregister_object(FIXTURE_DATA(attach) * self)
-{
-	const struct link_map *map = self->object;
-	const struct code_file_segment *s = self->args.segments;
-
-	return unregister_text(map->l_addr + s->vaddr,
-			       map->l_addr + s->vaddr + s->len);
-}
 
 TEST_F(attach, covers_what_is_mapped)
 {
@@ -124,6 +47,57 @@ TEST_F(attach, comes_before_what_is_registered)
 	EXPECT_EQ(0, register_elf_text(text, text + self->args.segments[0].len));
 	EXPECT_TRUE(walks_through(self));
 	close(fd);
+}
+
+/* The line that /proc/self/codectl has of the text's table; for free(), or NULL. */
+static char *attached_line(FIXTURE_DATA(attach) * self)
+{
+	const struct link_map *map = self->object;
+	uint64_t text = map->l_addr + self->args.segments[0].vaddr;
+	char want[80], *all, *line = NULL;
+	int fd = proc_open(0);
+
+	snprintf(want, sizeof(want), "%08lx-%08llx attached ", text,
+		 text + self->args.segments[0].len);
+	all = proc_read(fd, NULL);
+	close(fd);
+	if (all && (line = strstr(all, want)))
+		line = strndup(line, strchrnul(line, '\n') - line);
+	free(all);
+	return line;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && !strcmp(text + len - end_len, end);
+}
+
+/* After everything that is registered, which is all that others are told. */
+TEST_F(attach, shows_in_proc)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { 0 };
+	int fd, status;
+	char *line;
+	pid_t pid;
+
+	EXPECT_EQ(NULL, attached_line(self));
+	fd = attach_file(&self->args.info);
+	ASSERT_LE(0, fd);
+	line = attached_line(self);
+	ASSERT_NE(NULL, line);
+	EXPECT_TRUE(ends_in(line, self->path));
+	EXPECT_NE(NULL, strstr(line, " names=verified "));
+	free(line);
+	pid = fork();
+	if (!pid)
+		_exit(syscall(SYS_capset, &header, none) || attached_line(self));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	close(fd);
+	EXPECT_EQ(NULL, attached_line(self));
 }
 
 TEST_F(attach, closes_on_exec)
@@ -237,6 +211,23 @@ TEST_F(attach, bad_files)
 		EXPECT_REFUSED(errors[i], a.info.fd = fds[i]);
 		close(fds[i]);
 	}
+}
+
+/* Nobody is told of a write to a page that is mapped, and was written to before. */
+TEST_F(attach, file_that_is_mapped_for_writing)
+{
+	int fd = open(self->path, O_RDWR | O_CLOEXEC), attached;
+	volatile char *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				fd, 0);
+
+	ASSERT_NE(MAP_FAILED, (void *)p);
+	p[15] = 0;
+	EXPECT_EQ(-ETXTBSY, attach_file(&self->args.info));
+	munmap((void *)p, PAGE);
+	attached = attach_file(&self->args.info);
+	EXPECT_LE(0, attached);
+	close(attached);
+	close(fd);
 }
 
 TEST_F(attach, sizes)

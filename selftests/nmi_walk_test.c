@@ -9,10 +9,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "unwind_common.h"
 #include "attach.h"
 #include "jit_table.h"
 #include "proc_file.h"
-#include "unwind_common.h"
 
 #define NMI_WALKS "/sys/kernel/debug/codectl/nmi_walks"
 
