@@ -233,7 +233,7 @@ static void split_rows(void)
 
 int main(void)
 {
-	walks_open();
+	walks_open("unwind_user");
 	make_base();
 	grow_registrations();
 	grow_rows();

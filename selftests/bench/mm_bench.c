@@ -68,6 +68,22 @@ static double munmaps_untouched(void *arg)
 	return unmap_pages(false);
 }
 
+static double mmaps(void *arg)
+{
+	uint64_t sum = 0, from;
+
+	for (int i = 0; i < NR_CALLS; i++) {
+		char *page;
+
+		from = ticks();
+		page = map_pages(1, PROT_READ | PROT_WRITE);
+		sum += ticks() - from;
+		if (!page || munmap(page, PAGE))
+			die("mmap");
+	}
+	return (double)sum / NR_CALLS;
+}
+
 static double mremaps(void *arg)
 {
 	char *page = map_pages(2, PROT_READ | PROT_WRITE);
@@ -176,6 +192,7 @@ static void bench_mappings(const char *who, const char *text, int nr)
 	result("munmap", who, nr, least(munmaps, NULL, ROUNDS), "insns");
 	result("munmap-untouched", who, nr,
 	       least(munmaps_untouched, NULL, ROUNDS), "insns");
+	result("mmap", who, nr, least(mmaps, NULL, ROUNDS), "insns");
 	result("mremap", who, nr, least(mremaps, NULL, ROUNDS), "insns");
 	if (nr)
 		result("unregister", who, nr,

@@ -17,17 +17,6 @@
 #define PT_GNU_SFRAME 0x6474e554
 #endif
 
-static void chain_walks(const char *name, enum walk_kind kind)
-{
-	for (size_t i = 0; i < WALK_DEPTHS; i++) {
-		void *calls = (void *)(long)(walk_depths[i] - CHAIN_ENDS);
-
-		walk_result(name, walk_depths[i],
-			    walk_cost(chain_call, calls, walk_depths[i], kind,
-				      NULL));
-	}
-}
-
 static void jit_walks(struct jit_chain *c, const char *name,
 		      enum walk_kind kind)
 {
@@ -168,7 +157,7 @@ static void by_frame_pointer(void)
 
 int main(int argc, char **argv)
 {
-	walks_open();
+	walks_open("unwind_user");
 	if (argc == 2 && !strcmp(argv[1], "fp")) {
 		by_frame_pointer();
 		return 0;

@@ -117,7 +117,7 @@ static void mixed_walks(const char *name, enum walk_kind kind)
 
 int main(void)
 {
-	walks_open();
+	walks_open("unwind_user");
 	make_jit();
 	mixed_walks("mixed-first", WALK_FIRST);
 	mixed_walks("mixed-second", WALK_SECOND);

@@ -6,6 +6,7 @@
 #include "../sampler.h"
 #include "../tracefs.h"
 #include "bench.h"
+#include "chain.h"
 #include "walks.h"
 
 #define ROUNDS 7
@@ -89,7 +90,7 @@ static double cost_of_probes(void)
 	return cheapest(": enter_none:", ": leave_none:", ROUNDS);
 }
 
-void walks_open(void)
+void walks_open(const char *function)
 {
 	if (sampler_open_syscall(&sampler, MARKER_NR))
 		die("perf event");
@@ -100,7 +101,7 @@ void walks_open(void)
 	    tracefs_write(&trace, "trace_clock", "x86-tsc"))
 		die("tracefs");
 	add_probes("none", "__x64_sys_ni_syscall");
-	add_probes("walk", "unwind_user");
+	add_probes("walk", function);
 	probe_cost = cost_of_probes();
 }
 
@@ -248,6 +249,17 @@ void walk_result(const char *name, unsigned int frames, double cost)
 	else if (frames == walk_depths[WALK_DEPTHS - 1])
 		result("frame", name, 0,
 		       (cost - cost_of_first) / (frames - first), "insns");
+}
+
+void chain_walks(const char *name, enum walk_kind kind)
+{
+	for (size_t i = 0; i < WALK_DEPTHS; i++) {
+		void *calls = (void *)(long)(walk_depths[i] - CHAIN_ENDS);
+
+		walk_result(name, walk_depths[i],
+			    walk_cost(chain_call, calls, walk_depths[i], kind,
+				      NULL));
+	}
 }
 
 void change_registry(void)

@@ -4,10 +4,10 @@
 #define CODECTL_WALKS_H
 
 /*
- * Stacks are taken, and measured, from here on.  A walk is what unwind_user()
- * does, between two probes, of which the cost is taken away.
+ * Stacks are taken, and measured, from here on.  A walk is what @function of the
+ * kernel does, between two probes, of which the cost is taken away.
  */
-void walks_open(void);
+void walks_open(const char *function);
 
 enum walk_kind {
 	WALK_WARM,	/* the same stack has just been walked */
@@ -37,6 +37,9 @@ extern const unsigned int walk_depths[WALK_DEPTHS];
  * as the slope from the first one.
  */
 void walk_result(const char *name, unsigned int frames, double cost);
+
+/* Measures chain_call() with a stack of each depth. */
+void chain_walks(const char *name, enum walk_kind kind);
 
 /* Changes what is registered in this process, far from all that runs. */
 void change_registry(void);
