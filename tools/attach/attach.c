@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../child.h"
@@ -27,6 +28,8 @@
 
 /* How long what is mapped is collected before it is attached. */
 #define FOLLOW_MS	200
+/* How long what is of no use any more may stay, in seconds. */
+#define STALE_SECONDS	60
 
 struct attach {
 	struct files files;
@@ -37,12 +40,14 @@ struct attach {
 	unsigned long long bytes;
 };
 
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t ended, asked;
 
 static void end(int sig)
 {
-	(void)sig;
-	ended = 1;
+	if (sig == SIGHUP)
+		asked = 1;
+	else
+		ended = 1;
 }
 
 /* ------------------------------------------------------------------- one file */
@@ -87,6 +92,7 @@ static const char *attach_table(struct file *file, const struct loaded_table *ta
 		return NULL;
 	return errno == EEXIST ? "another process has attached a table" :
 	       errno == ENOSPC ? "no room: see kernel.codectl_attached_kb" :
+	       errno == ETXTBSY ? "somebody can write to it" :
 				 strerror(errno);
 }
 
@@ -184,9 +190,9 @@ static void attach_new(struct attach *a)
 
 		if (!file->wrong)
 			file->wrong = attach_file(a, file);
-		close(file->fd);
-		file->fd = -1;
 		if (file->wrong) {
+			close(file->fd);
+			file->fd = -1;
 			a->without++;
 			if (a->verbose)
 				fprintf(stderr, "codectl: %s: %s\n", file->name,
@@ -221,6 +227,22 @@ static void catch_signals(void)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static void drop_stale(struct attach *a)
+{
+	static time_t last;
+	time_t now = time(NULL);
+
+	if (!last)
+		last = now;
+	if (!asked && now - last < STALE_SECONDS)
+		return;
+	asked = 0;
+	last = now;
+	if (files_drop_stale(&a->files) && a->all)
+		files_add_all(&a->files);
 }
 
 /* Until the command has ended, or this process is told to. */
@@ -233,6 +255,7 @@ static void stay(struct attach *a, struct follow *follow, struct child *child)
 		} else {
 			usleep(FOLLOW_MS * 1000);
 		}
+		drop_stale(a);
 	}
 }
 

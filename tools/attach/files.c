@@ -12,11 +12,10 @@
 #include "../tool.h"
 #include "files.h"
 
-static bool has_file(const struct files *files, const struct stat *stat)
+bool files_have(const struct files *files, dev_t dev, ino_t ino)
 {
 	for (size_t i = 0; i < files->nr; i++)
-		if (files->file[i].dev == stat->st_dev &&
-		    files->file[i].ino == stat->st_ino)
+		if (files->file[i].dev == dev && files->file[i].ino == ino)
 			return true;
 	return false;
 }
@@ -42,7 +41,8 @@ bool files_add(struct files *files, const char *path, const char *name)
 
 	if (fd < 0)
 		return false;
-	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && !has_file(files, &stat))
+	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) &&
+	    !files_have(files, stat.st_dev, stat.st_ino))
 		append(files, &stat, fd, name);
 	else
 		close(fd);

@@ -13,7 +13,7 @@
 struct file {
 	dev_t dev;
 	ino_t ino;
-	int fd;			/* open for reading; -1 once it is not needed any more */
+	int fd;			/* open for reading; -1: it gets no table */
 	char *name;		/* to be shown */
 	int attached;		/* what CODE_ATTACH_FILE has returned, or -1 */
 	struct store_key key;	/* of its table */
@@ -42,5 +42,14 @@ void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 
 /* All processes that can be looked at. */
 void files_add_all(struct files *files);
+
+bool files_have(const struct files *files, dev_t dev, ino_t ino);
+
+/*
+ * Forgets what is of no use any more: files that got no table, or were written to since,
+ * and deleted ones that nobody has mapped, which would take up room on their disk.
+ * Whether one was written to: it may get a table again.
+ */
+bool files_drop_stale(struct files *files);
 
 #endif

@@ -129,6 +129,53 @@ has_table()
 	grep -q " attached $perl$" /proc/codectl_files
 }
 
+# eventually COMMAND...
+eventually()
+{
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		"$@" && return
+		sleep "$try"
+	done
+	return 1
+}
+
+has_line()
+{
+	grep -q "$1" /proc/codectl_files
+}
+
+has_another()
+{
+	has_line " attached $out/perl$" && ! has_line "^$1 "
+}
+
+has_none()
+{
+	! has_line "$out/perl"
+}
+
+# With what follows all processes.
+test_stale()
+{
+	cp "$perl" "$out/perl"
+	# shellcheck disable=SC2086
+	"$linker" --library-path "$stock/lib" "$out/perl" -e "$script" 1000 &
+	load=$!
+	check "a copy has a table" eventually has_line " attached $out/perl$"
+	id=$(sed -n "s, .* attached $out/perl$,,p" /proc/codectl_files)
+	printf x >> "$out/perl"
+	check "which is not used once it is written to" has_line "$id .* written $out/perl$"
+	kill -HUP $tool
+	check "it gets another one" eventually has_another "$id"
+	rm "$out/perl"
+	kill -HUP $tool
+	sleep 1
+	check "it keeps that while it runs, deleted" has_line "$out/perl"
+	stop_load
+	kill -HUP $tool
+	check "and no longer" eventually has_none
+}
+
 test_follow()
 {
 	codectl attach --all --store "$store" 2> "$out/tool" &
@@ -140,16 +187,13 @@ test_follow()
 	# shellcheck disable=SC2086
 	$run -e "$script" 1000 &
 	load=$!
-	for try in 1 2 3 4 5 6 7 8 9 10; do
-		has_table && break
-		sleep "$try"
-	done
-	check "what was started later has one" has_table
+	check "what was started later has one" eventually has_table
 	perf record -q -g -e cpu-clock:u -F 499 -o "$out/follow.data" -p $load -- \
 		sleep "$seconds" > "$out/stdout" 2> "$out/stderr"
 	stop_load
 	count_whole "$out/follow.data"
 	check "99 % of its stacks are complete, too" at_least 99
+	test_stale
 	kill -TERM $tool
 	wait $tool
 	check "it ends when it is told to" [ $? = 0 ]
