@@ -390,9 +390,10 @@ static pid_t start_other(FIXTURE_DATA(attach) * self)
 			if (has_kernel_address(&self->stack))
 				_exit(1);
 		detach(f);
-		if (!pick(self, 16) && !fork())
+		if (!pick(self, 64) && !fork())
 			_exit(0);
 		waitpid(-1, NULL, WNOHANG);
+		usleep(1000);
 	}
 }
 

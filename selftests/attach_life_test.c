@@ -176,7 +176,7 @@ TEST_F(attach, many_short_processes)
 {
 	const char *cycles = getenv("TEST_CYCLES");
 	unsigned long nr = cycles ? strtoul(cycles, NULL, 0) :
-			   is_slow() ? 300 : 1000;
+			   is_slow() ? 100 : 1000;
 	struct memory before;
 
 	ASSERT_LE(0, personality(ADDR_NO_RANDOMIZE));

@@ -51,7 +51,7 @@ static volatile bool stop;
 static void interrupt(struct __test_metadata *_metadata,
 		      FIXTURE_DATA(nmi) * self, pid_t victim)
 {
-	double end = now() + scaled_seconds(2);
+	double end = now() + scaled_seconds(1);
 	long walks, frames;
 
 	while (now() < end)

@@ -221,6 +221,7 @@ static noinline void open_and_close(void)
 
 TEST_F(unwind, at_any_instant_of_dlopen)
 {
+	const unsigned int enough = is_slow() ? 800 : 2000;
 	unsigned int nr = 0, bad = 0;
 	struct sampler sampler;
 	double end = now() + scaled_seconds(20);
@@ -238,7 +239,7 @@ TEST_F(unwind, at_any_instant_of_dlopen)
 			if (bad++ < 3)
 				print_stack(&self->stack, &events.base);
 		}
-	} while (nr < 2000 && now() < end);
+	} while (nr < enough && now() < end);
 	TH_LOG("%u stacks, %u not complete", nr, bad);
 	EXPECT_LT(50, nr);
 	EXPECT_EQ(0, bad);
