@@ -11,13 +11,14 @@ usage()
 {
 	cat <<-END
 	usage: run-demo.sh --images DIR --sysroot DIR --demo DIR --jit DIR
-	                   --perf FILE --out DIR
+	                   --perf FILE --stock DIR --out DIR
 
 	  --images DIR    the guest's kernel and root image
 	  --sysroot DIR   the C library the programs were linked against
 	  --demo DIR      what the Makefile here built
 	  --jit DIR       what that of jit-demo built
 	  --perf FILE     perf of this kernel
+	  --stock DIR     a program of a distribution, with its libraries
 	  --out DIR       where recordings and reports go
 	END
 	exit 2
@@ -30,12 +31,13 @@ die()
 }
 
 here=$(cd "$(dirname "$0")" && pwd)
-images='' sysroot='' demo='' jit='' perf='' out=''
+images='' sysroot='' demo='' jit='' perf='' stock='' out=''
 elf_programs='chain plugin-host sqlite3 lua5.4'
 jit_programs='jit-demo jit-churn'
 programs="$elf_programs $jit_programs"
 guest_demo=/usr/lib/codectl/demo
 guest_jit=/usr/lib/codectl/jit-demo
+guest_stock=/usr/lib/codectl/stock
 # Brendan Gregg's, as Debian has it in libdevel-nytprof-perl
 flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 
@@ -47,12 +49,13 @@ while [ $# -gt 0 ]; do
 	--demo) demo=$2 ;;
 	--jit) jit=$2 ;;
 	--perf) perf=$2 ;;
+	--stock) stock=$2 ;;
 	--out) out=$2 ;;
 	*) usage ;;
 	esac
 	shift 2
 done
-for value in "$images" "$sysroot" "$demo" "$jit" "$perf" "$out"; do
+for value in "$images" "$sysroot" "$demo" "$jit" "$perf" "$stock" "$out"; do
 	[ -n "$value" ] || usage
 done
 
@@ -72,6 +75,7 @@ make_symfs()
 	ln -s usr/lib64 "$out/symfs/lib64"
 	ln -s "$(realpath "$demo/guest")" "$out/symfs$guest_demo"
 	ln -s "$(realpath "$jit/guest")" "$out/symfs$guest_jit"
+	ln -s "$(realpath "$stock")" "$out/symfs$guest_stock"
 	for file in "$sysroot"/lib64/*.so.* "$sysroot"/usr/lib/*.so.*; do
 		[ ! -e "$file" ] || ln -sf "$(realpath "$file")" \
 			"$out/symfs/usr/lib64/$(basename "$file")"
@@ -199,7 +203,9 @@ check_stacks()
 	fi
 	# shellcheck disable=SC2046,SC2086
 	"$demo/stackcheck" -r "$out/symfs" -m 10000 \
-		$(printf "$out/dump/%s.dump " $elf_programs)
+		$(printf "$out/dump/%s.dump " $elf_programs) || return 1
+	echo "a stock program, by attached tables, at once:"
+	"$demo/stackcheck" -a -r "$out/symfs" -m 2500 "$out/dump/stock-perl.dump"
 }
 
 # The last run is there for the direction in which code grows, and for signals.

@@ -208,9 +208,11 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 	d->has_fde = has_fde(mod, pc);
 }
 
-int disagree_classify(Dwfl *dwfl, struct divergence *d)
+int disagree_classify(Dwfl *dwfl, struct divergence *d, bool attached)
 {
 	describe(dwfl, d);
+	if (attached)
+		d->has_fde = d->has_cfi;
 	for (int i = 0; i < NR_CLASSES; i++)
 		if (classes[i].fits(d))
 			return i;

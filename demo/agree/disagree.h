@@ -33,8 +33,11 @@ struct divergence {
 
 #define DISAGREE_MAX	8
 
-/* The class of a divergence, or -1 if it is not explained. */
-int disagree_classify(Dwfl *dwfl, struct divergence *d);
+/*
+ * The class of a divergence, or -1 if it is not explained.  With @attached it is not
+ * the SFrame section of the file that counts, but a table made of its CFI.
+ */
+int disagree_classify(Dwfl *dwfl, struct divergence *d, bool attached);
 
 /* The name of a class, or NULL behind the last one. */
 const char *disagree_name(int class);

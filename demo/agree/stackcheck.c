@@ -2,11 +2,12 @@
 /*
  * stackcheck: unwind the registers and the stack of each sample of stackdump
  * with libdwfl, through the DWARF CFI of the very files, and compare with the
- * kernel's deferred call chain frame by frame.
+ * kernel's call chain frame by frame.
  *
- * usage: stackcheck [-r ROOT] [-m MINIMUM] [-v] FILE...
+ * usage: stackcheck [-a] [-r ROOT] [-m MINIMUM] [-v] FILE...
  *
- * ROOT is where the guest's files are.  The exit status is 0 only if at least
+ * ROOT is where the guest's files are; -a says that all of them had tables attached
+ * that were made of their CFI.  The exit status is 0 only if at least
  * MINIMUM samples were compared, 99 % of them agree, and each disagreement is
  * of a class of disagree.c.
  */
@@ -50,7 +51,7 @@ static struct {
 } sum;
 
 static const char *root = "";
-static bool verbose;
+static bool verbose, attached;
 
 /* ------------------------------------------------- the objects of a process */
 
@@ -281,7 +282,7 @@ static void print_divergence(struct input *in, const struct divergence *d,
 
 static void classify(struct input *in, struct divergence *d)
 {
-	int class = disagree_classify(in->dwfl, d);
+	int class = disagree_classify(in->dwfl, d, attached);
 
 	if (class < 0)
 		sum.unclassified++;
@@ -374,8 +375,10 @@ int main(int argc, char **argv)
 	int opt;
 
 	elf_version(EV_CURRENT);
-	while ((opt = getopt(argc, argv, "r:m:v")) != -1) {
-		if (opt == 'r')
+	while ((opt = getopt(argc, argv, "ar:m:v")) != -1) {
+		if (opt == 'a')
+			attached = true;
+		else if (opt == 'r')
 			root = optarg;
 		else if (opt == 'm')
 			minimum = strtoul(optarg, NULL, 10);
@@ -385,7 +388,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (optind == argc)
-		recording_fail("usage", "stackcheck [-r ROOT] [-m MINIMUM] [-v] FILE...");
+		recording_fail("usage", "stackcheck [-a] [-r ROOT] [-m MINIMUM] [-v] FILE...");
 	while (optind < argc)
 		read_input(argv[optind++]);
 	print_sum();

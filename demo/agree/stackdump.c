@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * stackdump: run a command and write, for each cpu-clock sample, the user
- * registers and the stack as they were, and the deferred user call chain of
- * the same instant.
+ * registers and the stack as they were, and the user call chain of the same
+ * instant, deferred or, with -g, taken at once as perf record -g has it.
  *
- * usage: stackdump -o FILE [-F HERTZ] [-n SAMPLES] -- COMMAND [ARG...]
+ * usage: stackdump -o FILE [-g] [-F HERTZ] [-n SAMPLES] -- COMMAND [ARG...]
  *
  * Only the first thread of the command is sampled.  After so many samples the
  * command gets SIGTERM.
@@ -13,6 +13,7 @@
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ struct recorder {
 	uint64_t stack_base;		/* sp at the program's first instruction */
 	uint64_t lost;
 	unsigned long samples, limit;
+	bool at_once;
 };
 
 static void die(const char *what)
@@ -87,7 +89,7 @@ static uint64_t sample_mask(void)
 	return mask;
 }
 
-static int open_event(pid_t pid, unsigned long hertz)
+static int open_event(pid_t pid, unsigned long hertz, bool at_once)
 {
 	struct perf_event_attr attr = {
 		.type			= PERF_TYPE_SOFTWARE,
@@ -112,7 +114,8 @@ static int open_event(pid_t pid, unsigned long hertz)
 	uint64_t flags;
 
 	memcpy(&flags, flags_at, sizeof(flags));
-	flags |= ATTR_DEFER_CALLCHAIN | ATTR_DEFER_OUTPUT;
+	if (!at_once)
+		flags |= ATTR_DEFER_CALLCHAIN | ATTR_DEFER_OUTPUT;
 	memcpy(flags_at, &flags, sizeof(flags));
 	return syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0);
 }
@@ -159,6 +162,21 @@ static void on_mmap(struct recorder *rec, const struct perf_event_header *event)
 	put(rec, &map, sizeof(map), DUMP_MAP, e->name, strlen(e->name) + 1);
 }
 
+/* The @nr entries of a sample, with what says that they are of user space. */
+static void put_chain(struct recorder *rec, const uint64_t *entries, uint64_t nr)
+{
+	struct dump_chain chain = { .cookie = rec->samples };
+	uint64_t from = 0;
+
+	while (from < nr && entries[from] != PERF_CONTEXT_USER)
+		from++;
+	if (from == nr)
+		return;
+	chain.nr = nr - from - 1;
+	put(rec, &chain, sizeof(chain), DUMP_CHAIN, entries + from + 1,
+	    chain.nr * sizeof(*entries));
+}
+
 /*
  * The body of a sample: u64 nr, ips[nr]; u64 abi, regs[]; u64 size,
  * stack[size], u64 bytes of it that hold something.
@@ -172,7 +190,10 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 	};
 	const unsigned char *stack;
 	uint64_t nr = *p++, size, used, sp, mask = sample_mask();
+	const uint64_t *entries = p;
 
+	if (rec->at_once)
+		sample.cookie = rec->samples + 1;
 	for (uint64_t i = 0; i + 1 < nr; i++)
 		if (p[i] == CONTEXT_USER_DEFERRED)
 			sample.cookie = p[i + 1];
@@ -198,6 +219,8 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 	put(rec, &sample, sizeof(sample), DUMP_SAMPLE, stack, used);
 	if (++rec->samples == rec->limit)
 		kill(rec->pid, SIGTERM);
+	if (rec->at_once)
+		put_chain(rec, entries, nr);
 }
 
 static void on_chain(struct recorder *rec, const struct perf_event_header *event)
@@ -337,8 +360,10 @@ int main(int argc, char **argv)
 	const char *path = NULL;
 	int opt, fd, go;
 
-	while ((opt = getopt(argc, argv, "+o:F:n:")) != -1) {
-		if (opt == 'o')
+	while ((opt = getopt(argc, argv, "+go:F:n:")) != -1) {
+		if (opt == 'g')
+			rec.at_once = true;
+		else if (opt == 'o')
 			path = optarg;
 		else if (opt == 'F')
 			hertz = strtoul(optarg, NULL, 10);
@@ -348,14 +373,14 @@ int main(int argc, char **argv)
 			return 125;
 	}
 	if (!path || optind >= argc) {
-		fprintf(stderr, "usage: stackdump -o FILE [-F HERTZ] [-n SAMPLES] -- COMMAND\n");
+		fprintf(stderr, "usage: stackdump -o FILE [-g] [-F HERTZ] [-n SAMPLES] -- COMMAND\n");
 		return 125;
 	}
 	rec.out = fopen(path, "w");
 	if (!rec.out)
 		die(path);
 	rec.pid = start_command(argv + optind, &go);
-	fd = open_event(rec.pid, hertz);
+	fd = open_event(rec.pid, hertz, rec.at_once);
 	if (fd < 0)
 		die("perf_event_open");
 	return record(&rec, fd, go);
