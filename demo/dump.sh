@@ -39,7 +39,7 @@ job jit-churn-down "$jit/jit-demo" -d -i -t 2 -w $seconds \
 # A program of a distribution, with its own C library, by tables made of their CFI.
 stock=$here/../stock
 # shellcheck disable=SC2016
-codectl attach --store /tmp/store "$stock"/bin/perl "$stock"/lib/* -- \
+LC_ALL=C codectl attach --store /tmp/store "$stock"/bin/perl "$stock"/lib/* -- \
 	"$here/stackdump" -g -F 1000 -n 3000 -o "$out/stock-perl.dump" -- \
 	"$stock/lib/ld-linux-x86-64.so.2" --library-path "$stock/lib" "$stock/bin/perl" -e '
 		sub down { my $n = shift; return $n ? down($n - 1) + 1 : join "", sort { $b <=> $a } 1 .. 50 }

@@ -27,7 +27,8 @@ struct sframe_fde {
 
 static bool is_other_program(const struct divergence *d)
 {
-	return !d->frame && !d->user_mode && d->at_entry;
+	return !d->user_mode && (d->frame ? d->frame == 1 && d->kernel->nr == 1 &&
+					    d->in_no_object : d->at_entry);
 }
 
 static bool is_short_dump(const struct divergence *d)
@@ -51,6 +52,12 @@ static bool is_plt_got(const struct divergence *d)
 	return d->frame && !strcmp(d->section, ".plt.got");
 }
 
+/* The kernel says that it knows no more, and nothing wrong. */
+static bool is_by_register(const struct divergence *d)
+{
+	return d->frame > 1 && d->by_register && d->kernel->nr == d->frame;
+}
+
 /* The first that fits counts. */
 static const struct class {
 	const char *name;
@@ -59,7 +66,8 @@ static const struct class {
 	/*
 	 * Taken within execve(), when the event had been enabled and the
 	 * registers were not yet those of the new program; the chain is made on
-	 * the way out, of the new program's first instruction.
+	 * the way out, of the new program's first instruction, or is taken at once,
+	 * of the old one's address.
 	 */
 	{ "within execve", is_other_program },
 	/*
@@ -85,6 +93,11 @@ static const struct class {
 	 * .plt, with CFA = SP + 16 past the first instructions; SP + 8 is right.
 	 */
 	{ ".plt.got in SFrame", is_plt_got },
+	/*
+	 * Of the registers of a caller the kernel knows SP and FP.  The trampolines
+	 * of ld.so that bind lazily count from RBX.
+	 */
+	{ "CFA by a register", is_by_register },
 };
 
 #define NR_CLASSES	((int)(sizeof(classes) / sizeof(classes[0])))
@@ -104,21 +117,30 @@ static const char *section_name(Dwfl_Module *mod, Dwarf_Addr pc)
 	return elf_strptr(dwfl_module_getelf(mod, &bias), strndx, shdr.sh_name);
 }
 
-static bool has_cfi(Dwfl_Module *mod, Dwarf_Addr pc)
+/* For free(); NULL without one. */
+static Dwarf_Frame *find_frame(Dwfl_Module *mod, Dwarf_Addr pc)
 {
 	Dwarf_Addr bias;
 	Dwarf_Frame *frame = NULL;
 	Dwarf_CFI *cfi = dwfl_module_eh_cfi(mod, &bias);
-	bool found = cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame);
 
-	free(frame);
-	if (found)
-		return true;
+	if (cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame))
+		return frame;
 	cfi = dwfl_module_dwarf_cfi(mod, &bias);
-	frame = NULL;
-	found = cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame);
+	return cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame) ? frame : NULL;
+}
+
+static void describe_frame(Dwfl_Module *mod, Dwarf_Addr pc, struct divergence *d)
+{
+	Dwarf_Frame *frame = find_frame(mod, pc);
+	Dwarf_Op *ops;
+	size_t nr;
+
+	d->has_cfi = frame;
+	d->by_register = frame && !dwarf_frame_cfa(frame, &ops, &nr) && nr == 1 &&
+			 ops->atom == DW_OP_bregx && ops->number != 6 &&
+			 ops->number != 7;
 	free(frame);
-	return found;
 }
 
 /* The section of that name, and its bytes. */
@@ -189,13 +211,14 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 	/* Code in no known file is not explained by what it lacks. */
 	d->symbol = d->section = d->object = "?";
 	d->has_cfi = d->has_fde = true;
-	d->at_entry = false;
+	d->at_entry = d->by_register = d->in_no_object = false;
 	if (!d->frame) {
 		d->at_entry = d->kernel->nr && is_entry(dwfl, d->kernel->ips[0]);
 		return;
 	}
 	pc = d->kernel->ips[d->frame - 1] - (d->frame > 1);
 	mod = dwfl_addrmodule(dwfl, pc);
+	d->in_no_object = !mod;
 	if (!mod)
 		return;
 	d->object = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL,
@@ -204,7 +227,7 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 	d->object = slash ? slash + 1 : d->object;
 	d->symbol = dwfl_module_addrname(mod, pc) ?: "?";
 	d->section = section_name(mod, pc);
-	d->has_cfi = has_cfi(mod, pc);
+	describe_frame(mod, pc, d);
 	d->has_fde = has_fde(mod, pc);
 }
 

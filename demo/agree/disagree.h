@@ -28,6 +28,8 @@ struct divergence {
 	const char *symbol, *section, *object;
 	bool has_cfi;			/* the address has DWARF CFI */
 	bool has_fde;			/* the address has an SFrame FDE */
+	bool by_register;		/* its CFA counts from a register that is not SP or FP */
+	bool in_no_object;		/* nor is it in any object */
 	bool at_entry;			/* of no common frame: the chain begins at an entry point */
 };
 

@@ -56,7 +56,7 @@ struct recorder {
 	uint64_t stack_base;		/* sp at the program's first instruction */
 	uint64_t lost;
 	unsigned long samples, limit;
-	bool at_once;
+	bool at_once, mapped;
 };
 
 static void die(const char *what)
@@ -159,6 +159,7 @@ static void on_mmap(struct recorder *rec, const struct perf_event_header *event)
 		.pgoff	= e->pgoff,
 	};
 
+	rec->mapped = true;
 	put(rec, &map, sizeof(map), DUMP_MAP, e->name, strlen(e->name) + 1);
 }
 
@@ -192,6 +193,9 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 	uint64_t nr = *p++, size, used, sp, mask = sample_mask();
 	const uint64_t *entries = p;
 
+	/* Of the program that it was before execve(). */
+	if (rec->at_once && !rec->mapped)
+		return;
 	if (rec->at_once)
 		sample.cookie = rec->samples + 1;
 	for (uint64_t i = 0; i + 1 < nr; i++)
