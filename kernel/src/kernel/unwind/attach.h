@@ -48,10 +48,10 @@ struct codectl_attachment {
 
 /**
  * struct attached_text - text that a table was attached for, as it is mapped
- * @start: first byte
- * @size: bytes
+ * @start: first byte that @table may cover
+ * @size: bytes from there to the last one
  * @bias: what to add to an address for the one that it was linked to have
- * @table: the table
+ * @table: the table; NULL: there is none for this text
  */
 struct attached_text {
 	unsigned long			start;

@@ -115,6 +115,19 @@ static bool attached_segment(const struct vma_view *view,
 	return true;
 }
 
+/* What is left of it if the table covers less. */
+static void attached_shrink(struct attached_text *text,
+			    const struct resident_table *table)
+{
+	const u64 first = text->start + text->bias, end = first + text->size;
+	const u64 start = max(first, table->base);
+	const u64 table_end = min(end, table->base + table->size);
+
+	text->table = table;
+	text->start += start - first;
+	text->size = table_end > start ? table_end - start : 0;
+}
+
 static int attached_find(struct mm_struct *mm, unsigned long addr,
 			 struct attached_text *text)
 {
@@ -123,19 +136,25 @@ static int attached_find(struct mm_struct *mm, unsigned long addr,
 	unsigned int i;
 	int ret;
 
+	*text = (struct attached_text) {};
 	ret = vma_look_twice(mm, addr, &view);
-	if (ret <= 0 || !view.file)
-		return min(ret, 0);
+	if (ret <= 0)
+		return ret;
 
 	/* The mapping had the file, and the file the inode, at the second look. */
-	a = codectl_attachment_of(file_inode(view.file));
+	a = view.file ? codectl_attachment_of(file_inode(view.file)) : NULL;
 	for (i = 0; a && i < a->nr_segments; i++) {
-		if (!attached_segment(&view, &a->segments[i], text) ||
-		    addr - text->start >= text->size)
+		if (!attached_segment(&view, &a->segments[i], text))
 			continue;
-		text->table = a->table;
-		return 1;
+		attached_shrink(text, a->table);
+		if (addr - text->start < text->size)
+			return 1;
 	}
+	/* In a file with a table it is not known how far there is none. */
+	*text = (struct attached_text) {
+		.start	= view.start,
+		.size	= a ? 0 : view.last - view.start + 1,
+	};
 
 	return 0;
 }
@@ -144,7 +163,8 @@ static int attached_find(struct mm_struct *mm, unsigned long addr,
  * codectl_find_attached() - find the attached table that covers an address
  * @mm: the address space, that of the current task
  * @addr: the address
- * @text: where the table is stored, and the text around @addr that it is for
+ * @text: where the table is stored, and the text around @addr that it is for; without
+ *	one the mapping, or nothing
  *
  * Context: any, under RCU, which keeps the table.
  * Return: 1, 0 if there is none, or -EAGAIN if the mapping is changed again and again

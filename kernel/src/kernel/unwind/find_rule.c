@@ -295,3 +295,39 @@ u64 unwind_user_find_rule(struct unwind_user_state *state)
 
 	return rule;
 }
+
+/**
+ * unwind_user_find_gap() - find how far around an address nothing has a rule
+ * @walk: the walk, which has just found that out of the address
+ * @addr: the address
+ * @start: where the gap starts, if that is not below what it is already
+ * @end: where it ends, if that is not above what it is already
+ *
+ * Neither attached tables nor the vDSO count.
+ *
+ * Context: may fault, unless page faults are disabled.
+ * Return: whether that is known.
+ */
+bool unwind_user_find_gap(const struct rule_walk *walk, unsigned long addr,
+			  unsigned long *start, unsigned long *end)
+{
+	const struct codectl_lookup *last = &walk->last;
+	struct sframe_section sec;
+
+	if (!walk->gen ||
+	    codectl_find_gap(current->mm, walk->gen, addr, start, end))
+		return true;
+	if (last->registry_gen != walk->gen || last->tables.is_jit ||
+	    addr - last->text_start >= last->text_end - last->text_start)
+		return false;
+
+	*start = max(*start, last->text_start);
+	*end = min(*end, last->text_end);
+	sec = last->tables.sframe;
+	if (sec.start != sec.end &&
+	    ((!sec.fdes && sframe_read_header(&sec)) ||
+	     sframe_find_gap(&sec, addr, start, end)))
+		return false;
+
+	return codectl_valid(current->mm, last);
+}

@@ -174,6 +174,51 @@ bool codectl_find(struct mm_struct *mm, unsigned long ip,
 }
 
 /**
+ * codectl_find_gap() - find how far around an address nothing is registered
+ * @mm: the address space
+ * @gen: generation of its registry that counts
+ * @addr: the address
+ * @start: where the gap starts, if that is not below what it is already
+ * @end: where it ends, if that is not above what it is already
+ *
+ * Context: any; the address space cannot go away.
+ * Return: whether that is so; false also where the registry has changed.
+ */
+bool codectl_find_gap(struct mm_struct *mm, u64 gen, unsigned long addr,
+		      unsigned long *start, unsigned long *end)
+{
+	const struct codectl_registry *reg;
+	const struct codectl_region *region;
+	struct rb_node *node;
+	unsigned int seq;
+
+	guard(rcu)();
+	reg = rcu_dereference(mm->codectl);
+	if (!reg)
+		return false;
+
+	seq = codectl_search_begin(reg);
+	node = rcu_dereference_raw(reg->tree.rb_node);
+	while (node) {
+		region = codectl_entry(node);
+		if (addr < region->text_start) {
+			*end = min(*end, region->text_start);
+			node = rcu_dereference_raw(node->rb_left);
+		} else if (addr >= region->text_end) {
+			*start = max(*start, region->text_end);
+			node = rcu_dereference_raw(node->rb_right);
+		} else {
+			return false;
+		}
+	}
+
+	/* The barrier in it is that of codectl_find(), too. */
+	return !codectl_search_missed(reg, seq) &&
+	       rcu_access_pointer(mm->codectl) == reg &&
+	       READ_ONCE(reg->gen) == gen;
+}
+
+/**
  * codectl_remains() - is a registration still there?
  * @reg: the registry, which has changed
  * @lookup: what codectl_find() found

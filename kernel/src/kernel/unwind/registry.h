@@ -153,6 +153,8 @@ struct codectl_region *codectl_get_next(struct mm_struct *mm,
 					unsigned long addr);
 bool codectl_find(struct mm_struct *mm, unsigned long ip,
 		  struct codectl_lookup *lookup);
+bool codectl_find_gap(struct mm_struct *mm, u64 gen, unsigned long addr,
+		      unsigned long *start, unsigned long *end);
 bool codectl_remains(struct codectl_registry *reg,
 		     const struct codectl_lookup *lookup);
 

@@ -188,7 +188,8 @@ static int resident_add_row(struct resident_builder *b, unsigned long start,
 	if (table->nr_rows && table->which[table->nr_rows - 1] == which)
 		return 0;
 
-	if (table->nr_rows == b->room) {
+	/* One more is for what comes after the last. */
+	if (table->nr_rows + 1 >= b->room) {
 		ret = resident_resize_rows(b, max(2 * b->room, 256));
 		if (ret)
 			return ret;
@@ -297,11 +298,10 @@ static int resident_add_functions(struct resident_builder *b,
 	return ret;
 }
 
-/* With one more at the end, as each says where the rows of the one before end. */
 static int resident_make_blocks(struct resident_builder *b)
 {
 	struct resident_table *table = b->table;
-	u32 nr = (table->size >> RESIDENT_BLOCK_SHIFT) + 2, i, row = 0;
+	u32 nr = (table->size >> RESIDENT_BLOCK_SHIFT) + 1, i, row = 0;
 	int ret;
 
 	ret = resident_resize(b, (void **)&table->blocks,
@@ -333,7 +333,8 @@ static int resident_fill(struct resident_builder *b,
 		return -ENODATA;
 	table->size = b->end - table->base;
 
-	ret = resident_resize_rows(b, table->nr_rows);
+	table->starts[table->nr_rows] = U32_MAX;
+	ret = resident_resize_rows(b, table->nr_rows + 1);
 	if (!ret)
 		ret = resident_resize_rules(b, table->nr_rules);
 

@@ -15,8 +15,9 @@
  * @nr_rows: entries in @starts and @which
  * @nr_rules: entries in @rules
  * @nr_steps: entries in @steps
- * @blocks: for every 256 bytes, the row of the first of them
- * @starts: where each row starts, counted from @base, in ascending order
+ * @blocks: for every 64 bytes, the row of the first of them
+ * @starts: where each row starts, counted from @base, in ascending order, and after
+ *	the last one U32_MAX
  * @which: the rule of each row, in @rules
  * @rules: the rules, each once: %KEPT_UNCOVERED between functions, %KEPT_NOTHING in
  *	those that there is no rule for, and with %KEPT_ASIDE the number of the rule in
@@ -41,7 +42,8 @@ struct resident_table {
 	size_t			bytes;
 };
 
-#define RESIDENT_BLOCK_SHIFT	8
+/* There are three rows in so many bytes, and never more than 64. */
+#define RESIDENT_BLOCK_SHIFT	6
 
 struct resident_table *resident_build(const struct sframe_section *sec,
 				      size_t max);
@@ -51,18 +53,12 @@ void resident_free(struct resident_table *table);
 static __always_inline u32 resident_row(const struct resident_table *table,
 					u32 off)
 {
-	const u32 *block = &table->blocks[off >> RESIDENT_BLOCK_SHIFT];
-	u32 first = block[0], last = block[1], mid;
+	u32 row = table->blocks[off >> RESIDENT_BLOCK_SHIFT];
 
-	while (first < last) {
-		mid = last - (last - first) / 2;
-		if (table->starts[mid] <= off)
-			first = mid;
-		else
-			last = mid - 1;
-	}
+	while (table->starts[row + 1] <= off)
+		row++;
 
-	return first;
+	return row;
 }
 
 static __always_inline u64 resident_row_rule(const struct resident_table *table,
@@ -77,6 +73,27 @@ static inline bool resident_is_signal(const struct resident_table *table,
 	return kept_type(rule) == KEPT_SIGNAL ||
 	       (kept_type(rule) == KEPT_ASIDE &&
 		(table->steps[rule >> 32].flags & UNWIND_RULE_SIGNAL));
+}
+
+/*
+ * As resident_find() for an address in [@table->base, @table->base + @table->size), or
+ * one after it if not @exact; what does not fit into a word is left where it is.
+ */
+static __always_inline u64 resident_find_word(const struct resident_table *table,
+					      unsigned long addr, bool exact)
+{
+	const u32 off = addr - !exact - table->base;
+	u32 row = resident_row(table, off);
+	u64 rule = resident_row_rule(table, row), next;
+
+	if (!exact && unlikely(table->starts[row + 1] == off + 1) &&
+	    row + 1 < table->nr_rows) {
+		next = resident_row_rule(table, row + 1);
+		if (resident_is_signal(table, next))
+			rule = next;
+	}
+
+	return rule;
 }
 
 /**
@@ -98,21 +115,12 @@ static __always_inline u64 resident_find(const struct resident_table *table,
 					 unsigned long addr, bool exact,
 					 struct unwind_step *step)
 {
-	const unsigned long off = addr - !exact - table->base;
-	u64 rule, next;
-	u32 row;
+	u64 rule;
 
-	if (off >= table->size)
+	if (addr - !exact - table->base >= table->size)
 		return KEPT_TYPE(KEPT_UNCOVERED);
 
-	row = resident_row(table, off);
-	rule = resident_row_rule(table, row);
-	if (!exact && row + 1 < table->nr_rows &&
-	    unlikely(table->starts[row + 1] == off + 1)) {
-		next = resident_row_rule(table, row + 1);
-		if (resident_is_signal(table, next))
-			rule = next;
-	}
+	rule = resident_find_word(table, addr, exact);
 	if (kept_type(rule) == KEPT_ASIDE)
 		*step = table->steps[rule >> 32];
 

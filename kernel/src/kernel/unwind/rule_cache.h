@@ -130,7 +130,11 @@ struct rule_cache {
  * @attached: tables are attached to files: they come before all others
  * @by_rules: there may be rules but for the vDSO's
  * @nr_texts: texts that were looked up, those before the last %RULE_WALK_TEXTS too
- * @texts: texts with attached tables, if @nofault
+ * @texts: what is mapped, with attached tables or without, if @nofault
+ * @text: one of these, in which the last frame was, or an empty one
+ * @gap: where nothing that is registered has a rule, if @nofault
+ * @gap_size: bytes of it but for the last, as it is the address before a return
+ *	address that is looked up
  *
  * A walk goes by the registry as it was when the walk began.
  */
@@ -151,6 +155,9 @@ struct rule_walk {
 	bool			by_rules;
 	unsigned int		nr_texts;
 	struct attached_text	texts[RULE_WALK_TEXTS];
+	const struct attached_text *text;
+	unsigned long		gap;
+	unsigned long		gap_size;
 };
 
 void rule_cache_get(struct rule_walk *walk);

@@ -334,3 +334,47 @@ int sframe_get_fde(const struct sframe_section *sec, u32 nr,
 
 	return 0;
 }
+
+/**
+ * sframe_find_gap() - find how far around an address no FDE covers anything
+ * @sec: a section with its header set
+ * @ip: the address
+ * @start: where the gap starts, if that is not below what it is already
+ * @end: where it ends, if that is not above what it is already
+ *
+ * Context: may fault.
+ * Return: 0, -EINVAL if an FDE covers @ip, or -EFAULT if the section cannot be read.
+ */
+int sframe_find_gap(const struct sframe_section *sec, unsigned long ip,
+		    unsigned long *start, unsigned long *end)
+{
+	struct sframe_cursor cur = {};
+	unsigned long at, first;
+	u32 nr, size;
+	int ret;
+
+	if (!sec->num_fdes)
+		return 0;
+	if (!user_read_access_begin((void __user *)sec->start,
+				    sec->end - sec->start))
+		return -EFAULT;
+	at = sframe_bisect(sec, &cur, ip, sec->pcrel);
+	user_read_access_end();
+	if (cur.err)
+		return cur.err;
+
+	nr = (at - sec->fdes) / sizeof(struct sframe_fde_idx);
+	ret = sframe_get_fde(sec, nr, &first, &size);
+	if (!ret && first <= ip) {
+		if (ip - first < size)
+			return -EINVAL;
+		*start = max(*start, first + size);
+		if (++nr == sec->num_fdes)
+			return 0;
+		ret = sframe_get_fde(sec, nr, &first, &size);
+	}
+	if (!ret)
+		*end = min(*end, first);
+
+	return ret;
+}

@@ -115,6 +115,8 @@ int sframe_read_header(struct sframe_section *sec);
 int sframe_find_within(const struct sframe_section *sec, unsigned long ip,
 		       struct unwind_rule *rule, unsigned int *budget);
 
+int sframe_find_gap(const struct sframe_section *sec, unsigned long ip,
+		    unsigned long *start, unsigned long *end);
 int sframe_find_row(const struct sframe_section *sec, unsigned long ip,
 		    struct unwind_rule *rule, u32 *size);
 int sframe_get_fde(const struct sframe_section *sec, u32 nr,

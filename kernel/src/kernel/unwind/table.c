@@ -203,6 +203,9 @@ bool unwind_user_start_table(struct unwind_user_state *state,
 	walk->attached = false;
 	walk->by_rules = false;
 	walk->nr_texts = 0;
+	walk->texts[0].size = 0;
+	walk->text = walk->texts;
+	walk->gap_size = 0;
 	/* A return address of 32 bits is not read here. */
 	walk->fp_reach = state->ws == sizeof(long) ? LONG_MAX : 0;
 	if (!codectl_enabled() || !arch_unwind_user_has_tables(state->regs))
@@ -247,7 +250,7 @@ rule_walk_text(const struct rule_walk *walk, unsigned long addr)
 	return NULL;
 }
 
-/* The same or another one, which takes the place of the oldest; or NULL and why. */
+/* The same or another one, which takes the place of the oldest; or NULL and why not. */
 static const struct attached_text *
 rule_walk_find_text(struct rule_walk *walk, unsigned long addr, int *err)
 {
@@ -264,7 +267,7 @@ rule_walk_find_text(struct rule_walk *walk, unsigned long addr, int *err)
 
 	new = &walk->texts[walk->nr_texts % RULE_WALK_TEXTS];
 	*err = codectl_find_attached(current->mm, addr, new);
-	if (*err <= 0)
+	if (*err < 0 || !new->size)
 		return NULL;
 	walk->nr_texts++;
 
@@ -285,6 +288,10 @@ static bool rule_walk_attached(struct rule_walk *walk, unsigned long ip,
 		walk->err = err;
 		return err;
 	}
+	if (walk->nofault)
+		walk->text = text;
+	if (!text->table)
+		return false;
 
 	*rule = resident_find(text->table, ip + text->bias, exact,
 			      &walk->found.rule.step);
@@ -292,6 +299,49 @@ static bool rule_walk_attached(struct rule_walk *walk, unsigned long ip,
 		walk->err = -ENODATA;
 
 	return kept_type(*rule) != KEPT_UNCOVERED;
+}
+
+/* No table and no registration covers a frame that returns to @ip: how far around? */
+static void rule_walk_note_gap(struct rule_walk *walk, unsigned long ip)
+{
+	unsigned long start = 0, end = TASK_SIZE_MAX;
+
+	if (!unwind_user_find_gap(walk, ip, &start, &end))
+		return;
+	/* Nobody registers the vDSO. */
+	if (walk->vdso_size && ip < walk->vdso)
+		end = min(end, walk->vdso);
+	else if (walk->vdso_size)
+		start = max(start, walk->vdso + walk->vdso_size);
+	/* The address before it is what is looked up. */
+	if (ip <= start || ip >= end)
+		return;
+
+	walk->gap = start;
+	walk->gap_size = end - start - 1;
+}
+
+/*
+ * The rule for a frame that returns to where the last ones were, if it is %KEPT_COMMON
+ * or %KEPT_UNCOVERED; else 0.
+ */
+static __always_inline u64 rule_walk_common(const struct rule_walk *walk,
+					    unsigned long ip)
+{
+	const struct attached_text *text = walk->text;
+	u64 rule;
+
+	if (ip - 1 - text->start < text->size && likely(text->table)) {
+		rule = resident_find_word(text->table, ip + text->bias, false);
+		if (likely(kept_is_common(rule)))
+			return rule;
+		if (kept_type(rule) != KEPT_UNCOVERED)
+			return 0;
+	} else if (walk->attached && ip - 1 - text->start >= text->size) {
+		return 0;
+	}
+
+	return ip - 1 - walk->gap < walk->gap_size ? KEPT_TYPE(KEPT_UNCOVERED) : 0;
 }
 
 /* The rule for a frame, for the next walk too; @slot may have it. */
@@ -319,8 +369,11 @@ static noinline u64 unwind_user_get_rule(struct unwind_user_state *state,
 
 	state->ip = ip;
 	state->exact = exact;
+	rule = unwind_user_find_rule(state);
+	if (walk->nofault && !exact && kept_type(rule) == KEPT_UNCOVERED)
+		rule_walk_note_gap(walk, ip);
 
-	return unwind_user_find_rule(state);
+	return rule;
 }
 
 /*
@@ -397,29 +450,36 @@ static unsigned long *unwind_user_walk_fp(const struct rule_walk *walk,
 }
 
 /* That of the frame where a walk starts, or starts again. */
-static u64 unwind_user_first_rule(struct unwind_user_state *state)
+static __always_inline u64
+unwind_user_first_rule(struct unwind_user_state *state, bool kept)
 {
-	struct rule_cache *cache = state->walk->cache;
+	const struct rule_walk *walk = state->walk;
 	struct rule_slot *slot = NULL;
+	u64 rule = 0;
 
-	if (cache)
-		slot = rule_cache_slot(cache,
+	if (kept)
+		slot = rule_cache_slot(walk->cache,
 				       rule_cache_key(state->ip, state->exact));
+	else if (!state->exact)
+		rule = rule_walk_common(walk, state->ip);
 
-	return unwind_user_get_rule(state, state->ip, state->exact, slot);
+	return rule ?: unwind_user_get_rule(state, state->ip, state->exact,
+					    slot);
 }
 
-/* The last rule, for a frame where it ended, is left in @state->walk->rule. */
-static unsigned long *unwind_user_walk_rules(struct unwind_user_state *state,
-					     struct table_frame *start,
-					     unsigned long *entry,
-					     const unsigned long *end)
+/*
+ * By rules that are kept from earlier walks, or else by those of the text that the last
+ * frames were in.  The last rule, for a frame where it ended, is left in
+ * @state->walk->rule.
+ */
+static __always_inline unsigned long *
+unwind_user_walk_by(struct unwind_user_state *state, struct table_frame *start,
+		    unsigned long *entry, const unsigned long *end, bool kept)
 {
 	const unsigned long last = TASK_SIZE_MAX - 1;
 	struct rule_walk *const walk = state->walk;
-	/* What is attached comes before what is kept. */
-	struct rule_cache *const cache = walk->attached ? NULL : walk->cache;
-	u64 rule = unwind_user_first_rule(state);
+	struct rule_cache *const cache = walk->cache;
+	u64 rule = unwind_user_first_rule(state, kept);
 	/* A copy, for registers. */
 	struct table_frame frame = *start;
 	struct rule_slot *slot = NULL;
@@ -435,9 +495,8 @@ static unsigned long *unwind_user_walk_rules(struct unwind_user_state *state,
 		    !unwind_user_step_fp(&frame, walk, last))
 			break;
 		*entry++ = frame.ip;
-		rule = 0;
-		if (likely(cache))
-			rule = rule_cache_common(walk, cache, frame.ip, &slot);
+		rule = kept ? rule_cache_common(walk, cache, frame.ip, &slot) :
+			      rule_walk_common(walk, frame.ip);
 		if (likely(rule))
 			continue;
 		if (unwind_user_is_killed()) {
@@ -452,6 +511,20 @@ static unsigned long *unwind_user_walk_rules(struct unwind_user_state *state,
 	*start = frame;
 
 	return entry;
+}
+
+static noinline unsigned long *
+unwind_user_walk_kept(struct unwind_user_state *state, struct table_frame *start,
+		      unsigned long *entry, const unsigned long *end)
+{
+	return unwind_user_walk_by(state, start, entry, end, true);
+}
+
+static noinline unsigned long *
+unwind_user_walk_found(struct unwind_user_state *state, struct table_frame *start,
+		       unsigned long *entry, const unsigned long *end)
+{
+	return unwind_user_walk_by(state, start, entry, end, false);
 }
 
 /**
@@ -479,8 +552,11 @@ unsigned int unwind_user_walk(struct unwind_user_state *state,
 	};
 	unsigned long *entry = first;
 
-	if (state->walk->by_rules)
-		entry = unwind_user_walk_rules(state, &frame, first, end);
+	/* What is attached comes before what is kept. */
+	if (state->walk->cache && !state->walk->attached)
+		entry = unwind_user_walk_kept(state, &frame, first, end);
+	else if (state->walk->by_rules)
+		entry = unwind_user_walk_found(state, &frame, first, end);
 	else if (!state->exact)
 		entry = unwind_user_walk_fp(state->walk, &frame, first, end);
 	if (entry != first)
