@@ -3,7 +3,8 @@
  * Compares the tables that codectl(1) makes for ELF files with their DWARF CFI, by the
  * SFrame decoder of the kernel: at both sides of each boundary between rows of the CFI
  * and at random addresses.  Where CFI says what SFrame has words for, the table has to
- * say the same; elsewhere it has to say nothing, but of bytes that align functions.
+ * say the same; where it says something else, or several FDEs do, that there is no rule,
+ * so that walks stop; and elsewhere nothing, but of bytes that align functions.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -49,6 +50,7 @@ static struct {
 	u64 rules;
 	u64 padding;
 	u64 ambiguous;
+	u64 nothing;		/* addresses said to have no rule */
 	u64 code;		/* bytes that CFI covers */
 	u64 covered;		/* those with a rule */
 	u64 cfi_size;
@@ -169,15 +171,17 @@ static bool agrees(const struct object *obj, u64 addr, int ret,
 		   const struct unwind_rule *ours, int theirs,
 		   const struct cfi_row *row)
 {
-	if (theirs) {
+	if (theirs == -ENOENT) {
 		total.padding += !ret;
 		return ret == -ENOENT || (!ret && is_aligning(obj, addr));
 	}
+	if (theirs)
+		return ret == -ENODATA;
 	if (row->beyond) {
 		count_cause(row->beyond, 1, 0);
-		return ret == -ENOENT;
+		return ret == -ENODATA;
 	}
-	if (ret == -ENOENT && is_ambiguous(obj, addr)) {
+	if (ret == -ENODATA && is_ambiguous(obj, addr)) {
 		total.ambiguous++;
 		return true;
 	}
@@ -204,6 +208,7 @@ static void compare(struct object *obj, u64 addr)
 	obj->tried++;
 	total.addresses++;
 	total.rules += !ret;
+	total.nothing += ret == -ENODATA;
 	if (agrees(obj, addr, ret, &ours, theirs, &row))
 		return;
 	if (obj->wrong++ < MAX_SHOWN) {
@@ -368,8 +373,10 @@ static void print_totals(void)
 
 	printf("# %llu files with CFI, %llu without\n",
 	       (unsigned long long)total.files, (unsigned long long)total.without_cfi);
-	printf("# %llu addresses, %llu with a rule; %llu aligning, %llu ambiguous\n",
+	printf("# %llu addresses, %llu with a rule, %llu with none\n",
 	       (unsigned long long)total.addresses, (unsigned long long)total.rules,
+	       (unsigned long long)total.nothing);
+	printf("# %llu addresses of padding with a rule, %llu of several FDEs\n",
 	       (unsigned long long)total.padding, (unsigned long long)total.ambiguous);
 	printf("# %llu bytes of tables for %llu of CFI\n",
 	       (unsigned long long)total.table_size, (unsigned long long)total.cfi_size);

@@ -66,7 +66,7 @@ const char *convert_error(unsigned int error)
 		[OBJECT_NOT_ELF] = "not an ELF program or library for x86-64",
 		[OBJECT_NO_CODE] = "has no code",
 		[OBJECT_NO_CFI] = "has no CFI",
-		[OBJECT_NO_ROWS] = "has no CFI that SFrame can express",
+		[OBJECT_NO_ROWS] = "has no CFI that covers its code",
 		[OBJECT_MALFORMED] = "malformed segments",
 		[OBJECT_TOO_LARGE] = "too many rows of CFI",
 		[OBJECT_NO_MEMORY] = "its CFI takes too much memory",

@@ -284,12 +284,11 @@ static bool add_row(struct reader *reader, struct row *row)
 	struct object *object = reader->object;
 	struct row *last = last_row(reader);
 
-	if (row->flags & ROW_OUTERMOST) {
+	if (row->flags & (ROW_OUTERMOST | ROW_NOTHING)) {
 		row->cfa = (struct loc){ 0 };
 		row->ra = row->cfa;
 		row->fp = row->cfa;
 	}
-	count(&object->covered, row->size);
 	if (last && last->start + last->size == row->start &&
 	    !row->pushed && same_rule(last, row) &&
 	    (uint64_t)last->size + row->size < UINT32_MAX) {
@@ -305,6 +304,21 @@ static bool add_row(struct reader *reader, struct row *row)
 		return false;
 	}
 	reader->rows[object->nr_rows++] = *row;
+	return true;
+}
+
+/* Adds that there is no rule from @at to @end; false with an error. */
+static bool add_nothing(struct reader *reader, enum cause cause, uint64_t at, uint64_t end)
+{
+	struct row row;
+
+	count(&reader->object->causes[cause], end - at);
+	for (; at < end; at += row.size) {
+		row = (struct row){ .start = at, .flags = ROW_NOTHING };
+		row.size = end - at < UINT32_MAX ? end - at : UINT32_MAX;
+		if (!add_row(reader, &row))
+			return false;
+	}
 	return true;
 }
 
@@ -336,18 +350,19 @@ static bool read_row(const struct fde *fde, uint64_t at, uint64_t end, struct ro
 static bool read_rows(struct reader *reader, const struct fde *fde, uint64_t at,
 		      uint64_t end)
 {
-	struct count *causes = reader->object->causes;
 	enum cause cause = NR_CAUSES;
 	struct row row;
 
 	for (; at < end; at += row.size) {
-		if (!read_row(fde, at, end, &row, &cause)) {
-			count(&causes[CAUSE_MALFORMED], end - at);
-			return true;
+		if (!read_row(fde, at, end, &row, &cause))
+			return add_nothing(reader, CAUSE_MALFORMED, at, end);
+		if (cause != NR_CAUSES) {
+			if (!add_nothing(reader, cause, at, at + row.size))
+				return false;
+			continue;
 		}
-		if (cause != NR_CAUSES)
-			count(&causes[cause], row.size);
-		else if (!add_row(reader, &row))
+		count(&reader->object->covered, row.size);
+		if (!add_row(reader, &row))
 			return false;
 	}
 	return true;
@@ -382,7 +397,7 @@ static void cover_padding(struct reader *reader, uint64_t from, uint64_t to)
 	const uint8_t *bytes;
 
 	if (!last || last->start + last->size != from || last->pushed ||
-	    last->flags & ROW_SIGNAL || to - from > MAX_PADDING ||
+	    last->flags & (ROW_SIGNAL | ROW_NOTHING) || to - from > MAX_PADDING ||
 	    UINT32_MAX - last->size <= MAX_PADDING)
 		return;
 	bytes = find_bytes(reader, from, to - from);
@@ -392,7 +407,7 @@ static void cover_padding(struct reader *reader, uint64_t from, uint64_t to)
 
 /*
  * Reads what one FDE alone covers.  Which of several libdw would find depends on
- * what it was asked before.
+ * what it was asked before, so that there is no rule where they overlap.
  */
 static bool read_fdes(struct reader *reader)
 {
@@ -407,13 +422,11 @@ static bool read_fdes(struct reader *reader)
 		if (from > to)
 			to = from;
 		covered = fde->end > covered ? fde->end : covered;
-		if (to - from >= UINT32_MAX) {
-			count(&reader->object->causes[CAUSE_MALFORMED], to - from);
-			continue;
-		}
-		if (to < fde->end)
-			count(&reader->object->causes[CAUSE_OVERLAP], fde->end - to);
-		if (!read_rows(reader, fde, from, to))
+		if (to - from >= UINT32_MAX ?
+		    !add_nothing(reader, CAUSE_MALFORMED, from, to) :
+		    !read_rows(reader, fde, from, to))
+			return false;
+		if (to < fde->end && !add_nothing(reader, CAUSE_OVERLAP, to, fde->end))
 			return false;
 		if (next > covered)
 			cover_padding(reader, covered, next);

@@ -34,14 +34,16 @@ struct loc {
 
 #define ROW_SIGNAL	0x1	/* a signal frame: the CIE's augmentation has an 'S' */
 #define ROW_OUTERMOST	0x2	/* no caller: the return address is undefined */
-#define ROW_FLAGS	0x3
+#define ROW_NOTHING	0x4	/* CFI covers it, and SFrame has no form for what that says */
+#define ROW_FLAGS	0x7
 
 /* Bytes of an entry of .plt, and how many more it has on the stack once it has pushed. */
 #define PLT_ENTRY	16
 #define PLT_PUSHED	8
 
 /*
- * The rule for a range of code.  With @pushed the offset of the CFA is PLT_PUSHED
+ * The rule for a range of code, or with ROW_NOTHING that there is none, whatever the
+ * fields behind say; no other flag is set then.  With @pushed the offset of the CFA is PLT_PUSHED
  * more where address % PLT_ENTRY >= @pushed, which is what the CFI of .plt says.
  */
 struct row {
@@ -53,7 +55,7 @@ struct row {
 	struct loc cfa, ra, fp;
 };
 
-/* Why code that CFI covers has no rule. */
+/* Why code that CFI covers has no rule: its rows are ROW_NOTHING. */
 enum cause {
 	CAUSE_CFA,		/* the CFA is an expression without a form in SFrame */
 	CAUSE_RA,		/* so is the return address */
@@ -85,7 +87,7 @@ enum object_error {
 	OBJECT_NOT_ELF,		/* not an ELF program or shared object for x86-64 */
 	OBJECT_NO_CODE,		/* no executable segment has contents, as in debug files */
 	OBJECT_NO_CFI,
-	OBJECT_NO_ROWS,		/* SFrame has no form for any of it */
+	OBJECT_NO_ROWS,		/* it covers none of the code */
 	OBJECT_MALFORMED,
 	OBJECT_TOO_LARGE,
 	OBJECT_NO_MEMORY,
@@ -105,7 +107,7 @@ struct object {
 	struct segment segments[MAX_SEGMENTS];
 	uint64_t table_addr;
 	uint64_t cfi_size;	/* of the sections with CFI, in bytes */
-	struct count covered;	/* by rows */
+	struct count covered;	/* by rules */
 	struct count causes[NR_CAUSES];
 	uint64_t nr_rows;
 };

@@ -35,7 +35,7 @@ struct run {
 	size_t nr, nr_fres;
 	uint64_t start;
 	uint32_t size, last;	/* in bytes; where the last FRE starts */
-	bool flex, mask;
+	bool flex, mask, nothing;
 };
 
 struct writer {
@@ -69,11 +69,19 @@ static bool is_masked(const struct row *row)
 	       row->size / PLT_ENTRY >= PLT_MIN_BLOCKS;
 }
 
+/* Whether the row shares its FDE with no other. */
+static bool is_alone(const struct row *row)
+{
+	return is_masked(row) || row->flags & ROW_NOTHING;
+}
+
 bool table_takes(const struct row *row, uint64_t end)
 {
 	if (row->start < end || row->start > MAX_ADDRESS || !row->size ||
 	    row->flags & ~ROW_FLAGS || row->zero || row->pushed >= PLT_ENTRY)
 		return false;
+	if (row->flags & ROW_NOTHING)
+		return row->flags == ROW_NOTHING && !row->pushed;
 	if (row->flags & ROW_OUTERMOST)
 		return !row->pushed;
 	return is_loc(&row->cfa, false) && is_register(&row->cfa) &&
@@ -91,7 +99,7 @@ static bool is_fixed_ra(const struct loc *ra)
 /* "Default FDE Type Interpretation" has no words for it. */
 static bool needs_flex(const struct row *row)
 {
-	if (row->flags & ROW_OUTERMOST)
+	if (row->flags & (ROW_OUTERMOST | ROW_NOTHING))
 		return false;
 	return row->cfa.kind != LOC_VALUE ||
 	       (row->cfa.base != REG_SP && row->cfa.base != REG_FP) ||
@@ -217,6 +225,16 @@ static uint8_t fde_info(const struct run *run)
 	return SFRAME_V3_FDE_UPDATE_SIGNAL_P(!!(run->rows->flags & ROW_SIGNAL), info);
 }
 
+/* Which says that CFI covers the function, and that there is no rule. */
+static bool add_no_fres(struct writer *writer, const struct run *run)
+{
+	const sframe_func_desc_attr_v3 attr = { .sfda_func_info = fde_info(run) };
+
+	/* sframe_encoder_write() wants to have been told. */
+	return !sframe_encoder_add_fres_buf(writer->out, writer->table->nr_fdes, 0,
+					    (const char *)&attr, sizeof(attr));
+}
+
 static bool add_run(struct writer *writer, const struct run *run)
 {
 	struct table *table = writer->table;
@@ -235,7 +253,7 @@ static bool add_run(struct writer *writer, const struct run *run)
 					   run->flex ? SFRAME_FDE_TYPE_FLEX :
 						       SFRAME_FDE_TYPE_DEFAULT,
 					   run->mask ? PLT_ENTRY : 0, 0) ||
-	    !add_fres(writer, run))
+	    (run->nothing ? !add_no_fres(writer, run) : !add_fres(writer, run)))
 		return false;
 	table->nr_fdes++;
 	return true;
@@ -244,6 +262,8 @@ static bool add_run(struct writer *writer, const struct run *run)
 /* How many FREs a row is written as, at most. */
 static size_t nr_fres(const struct row *row)
 {
+	if (row->flags & ROW_NOTHING)
+		return 0;
 	return row->pushed ? 2 * (row->size / PLT_ENTRY + 2) : 1;
 }
 
@@ -253,7 +273,7 @@ static size_t nr_alike(const struct row *row, const struct row *end)
 	const struct row *next = row + 1;
 
 	while (next < end && next - row < MIN_ALIKE &&
-	       next->start == next[-1].start + next[-1].size &&
+	       next->start == next[-1].start + next[-1].size && !is_alone(next) &&
 	       needs_flex(next) == needs_flex(row))
 		next++;
 	return next - row;
@@ -271,7 +291,7 @@ static bool is_other_kind(const struct run *run, const struct row *row,
 /* Whether @row goes into the FDE of the rows before it. */
 static bool joins(const struct run *run, const struct row *row, const struct row *end)
 {
-	return !run->mask && !is_masked(row) && row->start == run->start + run->size &&
+	return !is_alone(run->rows) && !is_alone(row) && row->start == run->start + run->size &&
 	       !((row->flags ^ run->rows->flags) & ROW_SIGNAL) &&
 	       run->nr_fres + nr_fres(row) <= MAX_FRES &&
 	       (uint64_t)run->size + row->size <= UINT32_MAX &&
@@ -292,7 +312,10 @@ static void extend(struct run *run, const struct row *row)
 /* The rows from @row on that one FDE describes. */
 static struct run take_run(const struct row *row, const struct row *end)
 {
-	struct run run = { .rows = row, .start = row->start, .mask = is_masked(row) };
+	struct run run = {
+		.rows = row, .start = row->start, .mask = is_masked(row),
+		.nothing = row->flags & ROW_NOTHING,
+	};
 
 	for (extend(&run, row++); row < end && joins(&run, row, end); row++)
 		extend(&run, row);

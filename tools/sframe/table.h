@@ -4,7 +4,7 @@
 
 #include "rows.h"
 
-/* An SFrame section, version 3. */
+/* An SFrame section, version 3.  What is ROW_NOTHING has an FDE without FREs. */
 struct table {
 	char *data;
 	size_t size;		/* in bytes */

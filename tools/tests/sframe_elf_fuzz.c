@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * libFuzzer target for what the confined process does with an ELF file: the rows that
- * come of it are in order, and such as a table takes.
+ * come of it are in order, and such as a table takes; what has no rule for a cause is a
+ * row that says so.
  */
 #include <libelf.h>
 
@@ -10,6 +11,16 @@
 #include "sframe/object.h"
 #include "sframe/table.h"
 
+/* Bytes that one FDE or several cover, and no rule is for. */
+static uint64_t without_rule(const struct object *object)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; i < NR_CAUSES; i++)
+		bytes += object->causes[i].bytes;
+	return bytes;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *image = exact_copy(data, size);
@@ -17,14 +28,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	Elf *elf = object_open(image, size, &object);
 	struct row *rows = elf ? frames_rows(elf, &object) : NULL;
 	struct table table;
-	uint64_t end = 0;
+	uint64_t end = 0, nothing = 0;
 
 	require(!rows || (!object.error && object.nr_rows));
 	for (size_t i = 0; rows && i < object.nr_rows; i++) {
 		require(table_takes(&rows[i], end));
 		end = rows[i].start + rows[i].size;
+		nothing += rows[i].flags & ROW_NOTHING ? rows[i].size : 0;
 	}
 	if (rows) {
+		require(nothing == without_rule(&object));
 		require(table_write(rows, object.nr_rows, object.table_addr, &table));
 		table_free(&table);
 	}

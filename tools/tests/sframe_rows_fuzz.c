@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * libFuzzer target for what is made of rows that come from a process that may have
- * been taken over: a table of those that it takes, in which libsframe finds each.
+ * been taken over: a table of those that it takes, in which libsframe finds each, and
+ * no rule where one says that there is none.
  */
 #include <sframe-api.h>
 
@@ -94,11 +95,6 @@ static void check_at(sframe_decoder_ctx *decoder, const struct row *row, uint64_
 	int error = 0;
 	int32_t off;
 
-	require(!sframe_find_fre(decoder, at - TABLE_ADDR, &fre));
-	if (row->flags & ROW_OUTERMOST) {
-		require(sframe_fre_get_ra_undefined_p(decoder, &fre, &error));
-		return;
-	}
 	do {
 		require(!sframe_decoder_get_funcdesc_v3(decoder, index, &fres, &size, &start,
 							&info, &info2, &repeats));
@@ -106,6 +102,14 @@ static void check_at(sframe_decoder_ctx *decoder, const struct row *row, uint64_
 			 sframe_decoder_get_offsetof_fde_start_addr(decoder, index++, &error);
 	} while (at - start >= size);
 	require(SFRAME_V3_FDE_SIGNAL_P(info) == !!(row->flags & ROW_SIGNAL));
+	require(!fres == !!(row->flags & ROW_NOTHING));
+	require(!sframe_find_fre(decoder, at - TABLE_ADDR, &fre) == !!fres);
+	if (row->flags & ROW_NOTHING)
+		return;
+	if (row->flags & ROW_OUTERMOST) {
+		require(sframe_fre_get_ra_undefined_p(decoder, &fre, &error));
+		return;
+	}
 	off = row->cfa.off;
 	if (row->pushed && at % PLT_ENTRY >= row->pushed)
 		off += PLT_PUSHED;

@@ -41,7 +41,10 @@ static const struct row expected[] = {
 	{ 0x50, 16, ROW_SIGNAL, 0, 0, WORD(REG_SP, 160), WORD(REG_SP, 168),
 	  WORD(REG_SP, 120) },
 	{ 0x60, 4, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+	{ 0x64, 4, ROW_NOTHING, 0, 0, SAME, SAME, SAME },
 	{ 0x68, 8, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+	/* The return address, the frame pointer twice, and the stack pointer. */
+	{ 0x70, 48, ROW_NOTHING, 0, 0, SAME, SAME, SAME },
 	{ 0xa0, 16, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
 	{ 0xb0, 96, 0, 11, 0, CFA(REG_SP, 8), RA, SAME },
 	{ 0x110, 24, 0, 10, 0, CFA(REG_SP, 8), RA, SAME },
@@ -94,7 +97,7 @@ static void cfi_becomes_rows(void)
 	free(rows);
 }
 
-static void what_is_left_out_has_a_cause(void)
+static void what_has_no_rule_has_a_cause(void)
 {
 	struct object object;
 
@@ -106,6 +109,86 @@ static void what_is_left_out_has_a_cause(void)
 	CHECK(object.causes[CAUSE_SP].bytes == 16);
 	CHECK(!object.causes[CAUSE_MALFORMED].ranges);
 	CHECK(!object.causes[CAUSE_OVERLAP].ranges);
+}
+
+/*
+ * The FDE for the function of @bytes bytes that is @at bytes behind the first one, from
+ * its address on: that, the size, no augmentation data, and instructions.
+ */
+static uint8_t *find_fde(char *data, uint64_t first, unsigned int at, int32_t bytes)
+{
+	for (size_t i = 0; i + 8 <= image.size; i += 4) {
+		int32_t distance, size;
+
+		memcpy(&distance, data + i, 4);
+		memcpy(&size, data + i + 4, 4);
+		if (size == bytes && i + distance == first + at)
+			return (uint8_t *)data + i;
+	}
+	printf("Bail out! no FDE for %#x\n", at);
+	exit(1);
+}
+
+/* The rows for what was made of @data; the first row is that of the first function. */
+static struct row *read_changed(char *data, struct object *object)
+{
+	struct row *rows = read_rows(data, image.size, object);
+
+	free(data);
+	CHECK(rows);
+	return rows;
+}
+
+static bool has_nothing(const struct row *rows, const struct object *object,
+			unsigned int at, unsigned int size)
+{
+	const struct row nothing = { at, size, ROW_NOTHING, 0, 0, SAME, SAME, SAME };
+
+	for (size_t i = 0; i < object->nr_rows; i++)
+		if (same_row(&rows[i], &nothing, rows[0].start))
+			return true;
+	return false;
+}
+
+static uint64_t first_function(void)
+{
+	struct object object;
+	struct row *rows = read_rows(image.data, image.size, &object);
+	uint64_t first = rows ? rows[0].start : 0;
+
+	free(rows);
+	return first;
+}
+
+static void code_of_two_fdes_has_no_rule(void)
+{
+	char *data = exact_copy(image.data, image.size);
+	struct object object;
+	struct row *rows;
+
+	/* Half of the next function, too. */
+	find_fde(data, first_function(), 0x10, 16)[4] = 24;
+	rows = read_changed(data, &object);
+	CHECK(rows && has_nothing(rows, &object, 0x20, 8));
+	CHECK(object.causes[CAUSE_OVERLAP].bytes == 8);
+	CHECK(object.nr_rows == nr_expected + 1);
+	free(rows);
+}
+
+static void code_of_a_malformed_fde_has_no_rule(void)
+{
+	char *data = exact_copy(image.data, image.size);
+	struct object object;
+	struct row *rows;
+
+	/* In place of its first instruction, what no CFI has. */
+	find_fde(data, first_function(), 0, 9)[9] = 0x3f;
+	rows = read_changed(data, &object);
+	/* The padding behind is no longer covered. */
+	CHECK(rows && has_nothing(rows, &object, 0, 9));
+	CHECK(object.causes[CAUSE_MALFORMED].bytes == 9);
+	CHECK(object.nr_rows == nr_expected - 3);
+	free(rows);
 }
 
 static void object_has_its_build_id_and_segments(void)
@@ -170,11 +253,13 @@ static void padding_is_what_aligns(void)
 
 /* --------------------------------------------------------------- rows as a table */
 
+#define TABLE_ADDR	0x400000
+
 static sframe_decoder_ctx *decode(const struct row *rows, size_t nr, struct table *table)
 {
 	int error = 0;
 
-	CHECK(table_write(rows, nr, 0x400000, table));
+	CHECK(table_write(rows, nr, TABLE_ADDR, table));
 	return table->data ? sframe_decode(table->data, table->size, &error) : NULL;
 }
 
@@ -187,7 +272,8 @@ static void a_table_has_fdes_of_each_kind(void)
 		uint32_t fres;
 	} want[] = {
 		{ 0x50, 0, 1, 0, 12 }, { 0x10, 0, 1, 1, 1 }, { 4, 0, 0, 0, 1 },
-		{ 8, 0, 0, 0, 1 }, { 0x10, 0, 0, 0, 1 }, { 0x60, 1, 0, 0, 2 },
+		{ 4, 0, 0, 0, 0 }, { 8, 0, 0, 0, 1 }, { 48, 0, 0, 0, 0 },
+		{ 0x10, 0, 0, 0, 1 }, { 0x60, 1, 0, 0, 2 },
 		{ 24, 0, 0, 0, 3 }, { 0x10, 0, 0, 0, 1 }, { 0x10, 0, 0, 0, 1 },
 	};
 	struct table table;
@@ -207,6 +293,44 @@ static void a_table_has_fdes_of_each_kind(void)
 		CHECK(SFRAME_V3_FDE_SIGNAL_P(info) == want[i].signal);
 		CHECK(repeats == (want[i].mask ? 16 : 0));
 	}
+	sframe_decoder_free(&decoder);
+	table_free(&table);
+}
+
+/* Between rows it is an FDE of its own, and nothing is found in it. */
+static void what_has_no_rule_has_an_fde_without_rows(void)
+{
+	static const struct row rows[] = {
+		{ 0x1000, 16, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+		{ 0x1010, 0x12345, ROW_NOTHING, 0, 0, SAME, SAME, SAME },
+		{ 0x13355, 16, 0, 0, 0, CFA(REG_SP, 24), RA, SAME },
+		{ 0x20000, 0xffffffff, ROW_NOTHING, 0, 0, SAME, SAME, SAME },
+	};
+	sframe_frame_row_entry fre;
+	struct table table;
+	sframe_decoder_ctx *decoder = decode(rows, ARRAY_SIZE(rows), &table);
+
+	CHECK(decoder && sframe_decoder_get_num_fidx(decoder) == 4);
+	CHECK(table.nr_fdes == 4 && table.nr_fres == 2);
+	/* Header, entries, attributes, and two rows of one word. */
+	CHECK(table.size == 28 + 4 * 16 + 4 * 5 + 2 * 3);
+	CHECK(!sframe_find_fre(decoder, 0x100fLL - TABLE_ADDR, &fre));
+	CHECK(sframe_find_fre(decoder, 0x1010LL - TABLE_ADDR, &fre));
+	CHECK(sframe_find_fre(decoder, 0x13354LL - TABLE_ADDR, &fre));
+	CHECK(!sframe_find_fre(decoder, 0x13355LL - TABLE_ADDR, &fre));
+	CHECK(sframe_find_fre(decoder, 0x20000LL - TABLE_ADDR, &fre));
+	sframe_decoder_free(&decoder);
+	table_free(&table);
+}
+
+static void a_file_may_have_no_rule_at_all(void)
+{
+	static const struct row nothing = { 0x1000, 16, ROW_NOTHING, 0, 0, SAME, SAME, SAME };
+	struct table table;
+	sframe_decoder_ctx *decoder = decode(&nothing, 1, &table);
+
+	CHECK(decoder && sframe_decoder_get_num_fidx(decoder) == 1);
+	CHECK(table.nr_fdes == 1 && !table.nr_fres);
 	sframe_decoder_free(&decoder);
 	table_free(&table);
 }
@@ -251,6 +375,10 @@ static void rows_that_no_table_takes(void)
 		{ 0, 1, 0, 1, 0, WORD(REG_SP, 8), ra, same },
 		{ 1, 1 << 20, 0, 1, 0, sp, ra, same },
 		{ 0, 1, ROW_OUTERMOST, 1, 0, same, same, same },
+		/* As an FDE that would be the frame of a signal. */
+		{ 0, 1, ROW_NOTHING | ROW_SIGNAL, 0, 0, same, same, same },
+		{ 0, 1, ROW_NOTHING | ROW_OUTERMOST, 0, 0, same, same, same },
+		{ 0, 1, ROW_NOTHING, 1, 0, same, same, same },
 	};
 
 	for (size_t i = 0; i < nr_expected; i++)
@@ -497,11 +625,15 @@ int main(void)
 		return 1;
 	}
 	RUN(cfi_becomes_rows);
-	RUN(what_is_left_out_has_a_cause);
+	RUN(what_has_no_rule_has_a_cause);
+	RUN(code_of_two_fdes_has_no_rule);
+	RUN(code_of_a_malformed_fde_has_no_rule);
 	RUN(object_has_its_build_id_and_segments);
 	RUN(compressed_debug_frame_is_read);
 	RUN(padding_is_what_aligns);
 	RUN(a_table_has_fdes_of_each_kind);
+	RUN(what_has_no_rule_has_an_fde_without_rows);
+	RUN(a_file_may_have_no_rule_at_all);
 	RUN(an_fde_has_no_more_rows_than_a_lookup_may_take);
 	RUN(rows_that_no_table_takes);
 	RUN(a_file_is_converted_in_a_confined_process);
