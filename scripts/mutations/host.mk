@@ -92,7 +92,7 @@ bin/sframe_test: obj/sframe/sframe_test.o $(TABLES:%=obj/sframe/%.o) obj/tools/t
 
 # --- the readers of the kernel
 
-bin/sframe_kunit bin/sframe_bounds_kunit bin/jit_kunit bin/jit_order: bin/%: FORCE
+bin/sframe_kunit bin/sframe_bounds_kunit bin/jit_kunit bin/resident_kunit bin/jit_order: bin/%: FORCE
 	@mkdir -p $(@D)
 	@$(MAKE) -s --no-print-directory -C selftests/host CFLAGS=-O1 WARN=-w \
 		O=../../obj/host ../../obj/host/kunit/$*

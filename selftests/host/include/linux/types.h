@@ -16,6 +16,8 @@ typedef __u64 u64;
 typedef __s64 s64;
 
 #define __user
+#define likely(x)	(x)
+#define unlikely(x)	(x)
 #undef __always_inline
 #define __always_inline inline __attribute__((__always_inline__))
 

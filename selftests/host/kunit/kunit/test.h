@@ -6,20 +6,15 @@
 #ifndef HOST_KUNIT_TEST_H
 #define HOST_KUNIT_TEST_H
 
+#include <linux/limits.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#define U32_MAX		((u32)~0U)
-#define U64_MAX		((u64)~0ULL)
-#define S32_MAX		INT_MAX
-#define S32_MIN		INT_MIN
-#define S64_MAX		((s64)(U64_MAX >> 1))
 #define GFP_KERNEL	0
 
 struct kunit {
@@ -68,6 +63,8 @@ do {									\
 	KUNIT_CHECK(test, a, #a, false, "not true")
 #define KUNIT_EXPECT_FALSE(test, a)					\
 	KUNIT_CHECK(test, !(a), "!" #a, false, "not false")
+#define KUNIT_ASSERT_FALSE(test, a)					\
+	KUNIT_CHECK(test, !(a), "!" #a, true, "not false")
 #define KUNIT_ASSERT_EQ(test, a, b)					\
 	KUNIT_CHECK(test, (a) == (b), #a " == " #b, true, "not equal")
 #define KUNIT_ASSERT_NE(test, a, b)					\

@@ -3,6 +3,7 @@
  * KUnit tests of tables in the kernel's memory: they say what the decoder says of the
  * section that they were made of, address by address
  */
+#include <linux/err.h>
 #include <linux/sizes.h>
 
 #include "../resident.h"
@@ -73,10 +74,12 @@ static void same_as_decoder(struct kunit *test)
 		{ .func = -0x1fc0, .size = 0x20, .nr = 1, .fre = {
 			{ 0, INFO(SP, 1, 0), { 8 } } } },
 		{ .func = -0x1f00, .size = 0x30, .nr = 0 },
-		{ .func = -0x1e00, .size = 0x300, .nr = 2, .fre = {
+		{ .func = -0x1e00, .size = 0x300, .info = SFRAME_FRE_TYPE_ADDR2,
+		  .nr = 3, .fre = {
 			{ 0, INFO(FP, 2, 0), { 16, -16 } },
-			{ 0x80, INFO(FP, 0, 0) } } },
-		{ .func = -0x1d00, .size = 0x100, .nr = 1, .fre = {
+			{ 0x80, INFO(FP, 0, 0) },
+			{ 0x180, INFO(FP, 2, 0), { 16, -16 } } } },
+		{ .func = -0x1d00, .size = 0x80, .nr = 1, .fre = {
 			{ 0, INFO(SP, 1, 1), { 0x4000 } } } },
 		{ .func = -0x1c00, .size = 0x400, .rep_size = 16, .nr = 2,
 		  .info = SFRAME_FDE_INFO_PCTYPE_MASK, .fre = {
@@ -91,6 +94,51 @@ static void same_as_decoder(struct kunit *test)
 	};
 
 	encode_and_compare(test, fdes, ARRAY_SIZE(fdes), -0x2010, -0x1400);
+}
+
+/* Without FREs there is no rule; that is not to be covered by nothing. */
+static void no_rule_is_no_gap(struct kunit *test)
+{
+	static const struct fde_spec fdes[] = {
+		{ .func = -0x1000, .size = 0x40, .nr = 1, .fre = {
+			{ 0, INFO(SP, 1, 0), { 8 } } } },
+		{ .func = -0xfc0, .size = 0x300 },
+		{ .func = -0xcc0, .size = 0x40, .nr = 1, .fre = {
+			{ 0, INFO(SP, 1, 0), { 8 } } } },
+		{ .func = -0xc00, .size = 0x40 },
+	};
+	static const struct {
+		s64 addr;
+		bool exact;
+		enum kept_type type;
+	} cases[] = {
+		/* What returns there was called from the function ahead. */
+		{ -0xfc0, false, KEPT_COMMON },
+		{ -0xfc0, true, KEPT_NOTHING }, { -0xe00, true, KEPT_NOTHING },
+		{ -0xcc1, true, KEPT_NOTHING }, { -0xcc0, false, KEPT_NOTHING },
+		{ -0xcc0, true, KEPT_COMMON },
+		{ -0xc80, true, KEPT_UNCOVERED }, { -0xc01, true, KEPT_UNCOVERED },
+		{ -0xc00, true, KEPT_NOTHING }, { -0xbc0, false, KEPT_NOTHING },
+		{ -0xbc0, true, KEPT_UNCOVERED },
+	};
+	struct image *img = test->priv;
+	struct resident_table *table;
+	struct sframe_section sec;
+	struct unwind_step step;
+	unsigned int i;
+	u64 rule;
+
+	encode(img, FLAGS, 0, -8, fdes, ARRAY_SIZE(fdes));
+	KUNIT_ASSERT_EQ(test, load(test, img, &sec), 0);
+	table = resident_build(&sec, SZ_1M);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(table));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		rule = resident_find(table, sec.start + cases[i].addr,
+				     cases[i].exact, &step);
+		KUNIT_EXPECT_EQ_MSG(test, kept_type(rule), cases[i].type,
+				    "case %u", i);
+	}
+	resident_free(table);
 }
 
 /* Where a handler returns to, though nobody called what is ahead of it. */
@@ -158,7 +206,7 @@ static void refused(struct kunit *test)
 		.func = -0x1000, .size = 16, .nr = 1,
 		.fre = { { 0, INFO(SP, 1, 0), { 8 } } },
 	};
-	struct fde_spec fdes[2] = { good, good };
+	struct fde_spec fdes[3] = { good, good, good };
 
 	KUNIT_EXPECT_EQ(test, build(test, fdes, 2, SZ_1M), 0);
 	KUNIT_EXPECT_EQ(test, build(test, fdes, 0, SZ_1M), -ENODATA);
@@ -166,6 +214,12 @@ static void refused(struct kunit *test)
 
 	fdes[1].func = good.func - 1;
 	KUNIT_EXPECT_EQ(test, build(test, fdes, 2, SZ_1M), -EINVAL);
+	/* Behind the first one, in which it is, but not behind the second. */
+	fdes[0].size = 0x200;
+	fdes[1].func = good.func + 0x100;
+	fdes[2].func = good.func + 0x80;
+	KUNIT_EXPECT_EQ(test, build(test, fdes, 3, SZ_1M), -EINVAL);
+	fdes[0] = good;
 	fdes[1].func = good.func + U32_MAX;
 	KUNIT_EXPECT_EQ(test, build(test, fdes, 2, SZ_1M), -EINVAL);
 
@@ -181,6 +235,7 @@ static void refused(struct kunit *test)
 
 static struct kunit_case resident_test_cases[] = {
 	KUNIT_CASE(same_as_decoder),
+	KUNIT_CASE(no_rule_is_no_gap),
 	KUNIT_CASE(signal_after_function),
 	KUNIT_CASE(many_blocks),
 	KUNIT_CASE(refused),
