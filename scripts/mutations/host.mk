@@ -75,7 +75,9 @@ obj/sframe/%.o: tools/sframe/%.c
 	@mkdir -p $(@D)
 	$(CONVERT) -c -o $@ $<
 
-obj/sframe/sframe_test.o: tools/tests/sframe_test.c
+CONVERTER_TESTS := sframe_test sframe_store_test
+
+$(CONVERTER_TESTS:%=obj/sframe/%.o): obj/sframe/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
 	$(CONVERT) -c -o $@ $<
 
@@ -86,7 +88,7 @@ $(CFI): tools/tests/cfi.S
 
 comma	:= ,
 
-bin/sframe_test: obj/sframe/sframe_test.o $(TABLES:%=obj/sframe/%.o) obj/tools/tool.o $(CFI)
+$(CONVERTER_TESTS:%=bin/%): bin/%: obj/sframe/%.o $(TABLES:%=obj/sframe/%.o) obj/tools/tool.o $(CFI)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $(filter %.o,$^) $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
 

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "image.h"
@@ -22,6 +24,54 @@ static bool is_elf(int fd)
 	       header.e_ident[EI_DATA] == ELFDATA2LSB &&
 	       header.e_machine == EM_X86_64 &&
 	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
+}
+
+/* The id of the mount that @path, or @fd without one, is reached by; 0 if it has none. */
+static uint64_t mount_of(int fd, const char *path)
+{
+	struct statx file;
+
+	if (statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &file) ||
+	    !(file.stx_mask & STATX_MNT_ID))
+		return 0;
+	return file.stx_mnt_id;
+}
+
+static bool is_listed(uint64_t mount)
+{
+	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	unsigned long long id;
+	bool listed = false;
+
+	/* Each line starts with the id. */
+	while (mounts && !listed && fscanf(mounts, "%llu%*[^\n]", &id) == 1)
+		listed = id == mount;
+	if (mounts)
+		fclose(mounts);
+	return listed;
+}
+
+/* In this mount namespace: containers have their own, and a root who may be anybody. */
+static bool is_mounted_here(int fd)
+{
+	uint64_t mount = mount_of(fd, "");
+
+	/* That of a chroot(2) is not listed. */
+	return mount && (mount == mount_of(AT_FDCWD, "/") || is_listed(mount));
+}
+
+/* Whether files of root may have set-user-id here: what users mount may say anything. */
+static bool is_of_root(int fd)
+{
+	struct statvfs mount;
+
+	return !fstatvfs(fd, &mount) && !(mount.f_flag & ST_NOSUID);
+}
+
+static bool is_trusted(int fd, const struct stat *stat)
+{
+	return !(stat->st_mode & 0022) && is_mounted_here(fd) &&
+	       (stat->st_uid ? stat->st_uid == geteuid() : is_of_root(fd));
 }
 
 /* As much of the file as there is, up to @image->size. */
@@ -64,8 +114,7 @@ static const char *open_fd(int fd, struct image *image, bool *elf)
 	if (stat.st_size > MAX_SIZE)
 		return "larger than 4 GiB";
 	image->size = stat.st_size;
-	image->trusted = (!stat.st_uid || stat.st_uid == geteuid()) &&
-			 !(stat.st_mode & 0022);
+	image->trusted = is_trusted(fd, &stat);
 	return map(fd, image) ? NULL : strerror(errno);
 }
 

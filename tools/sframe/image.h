@@ -8,8 +8,9 @@
 #include "store.h"
 
 /*
- * An ELF file in memory.  @trusted: it belongs to root or this user, and nobody else
- * can write to it.  Else it is a copy, which does not change while it is read.
+ * An ELF file in memory.  @trusted: it belongs to root or this user, nobody else can
+ * write to it, and its mount is one that root has made for this mount namespace.  Else
+ * it is a copy, which does not change while it is read.
  */
 struct image {
 	void *data;

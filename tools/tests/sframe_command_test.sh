@@ -11,7 +11,8 @@
 # shellcheck source=../../scripts/tap.sh
 . "$(dirname "$0")/../../scripts/tap.sh"
 
-dir=$(mktemp -d) || exit 1
+# Not in /tmp, where nothing of root's may be believed.
+dir=$(mktemp -d "$CFI-XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 umask 022
 store=$dir/store

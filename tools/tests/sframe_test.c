@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* CFI as rows, rows as a table, what is refused, and the process that is confined. */
+/* CFI as rows, rows as a table, and what is refused. */
 #include <elf.h>
-#include <fcntl.h>
 #include <libelf.h>
 #include <sframe-api.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "check.h"
-#include "sframe/convert.h"
 #include "sframe/frames.h"
 #include "sframe/image.h"
 #include "sframe/object.h"
@@ -55,7 +49,6 @@ static const struct row expected[] = {
 static const size_t nr_expected = ARRAY_SIZE(expected);
 
 static struct image image;
-static char *folder;
 
 /* ---------------------------------------------------------------- CFI as rows */
 
@@ -391,236 +384,11 @@ static void rows_that_no_table_takes(void)
 	}
 }
 
-/* ------------------------------------------------------------------ files */
-
-/* What is wrong with the @size bytes at @data, by the whole way. */
-static const char *convert_bytes(const void *data, size_t size)
-{
-	struct conversion conversion;
-	char *copy = exact_copy(data, size);
-	const char *wrong = convert_start(&conversion, copy, size);
-
-	if (!wrong)
-		wrong = convert_finish(&conversion);
-	if (!wrong)
-		table_free(&conversion.table);
-	free(copy);
-	return wrong;
-}
-
-static void a_file_is_converted_in_a_confined_process(void)
-{
-	CHECK(!convert_bytes(image.data, image.size));
-	CHECK(convert_bytes("no ELF", 6));
-	/* Without its section headers there is no CFI. */
-	CHECK(convert_bytes(image.data, 0x400));
-}
-
-/* As of separate debugging information: it has the headers of the code, no contents. */
-static void a_file_without_code_is_passed_over(void)
-{
-	char *data = exact_copy(image.data, image.size);
-	Elf64_Ehdr *header = (Elf64_Ehdr *)data;
-	Elf64_Phdr *segment = (Elf64_Phdr *)(data + header->e_phoff);
-	struct conversion conversion;
-
-	for (unsigned int i = 0; i < header->e_phnum; i++)
-		if (segment[i].p_flags & PF_X)
-			segment[i].p_filesz = 0;
-	CHECK(convert_start(&conversion, data, image.size));
-	CHECK(convert_is_passed_over(&conversion));
-	free(data);
-}
-
-static void damaged_files_do_no_harm(void)
-{
-	unsigned int good = 0;
-	char *data;
-
-	for (unsigned int i = 0; i < 100; i++) {
-		data = exact_copy(image.data, image.size);
-		mutate(data, i % 2 ? image.size : 512);
-		good += !convert_bytes(data, image.size);
-		free(data);
-	}
-	CHECK(good > 0 && good < 100);
-}
-
-static struct sandbox box;
-
-static const char *run_confined(sandbox_work work, char *answer)
-{
-	const char *ended;
-
-	if (sandbox_start(&box, work, NULL, 64 << 20, 1))
-		return "not started";
-	if (!sandbox_read(&box, answer, 1))
-		*answer = 0;
-	ended = sandbox_end(&box);
-	if (ended)
-		printf("# %s\n", ended);
-	return ended;
-}
-
-static void answer(int out, bool yes)
-{
-	if (write(out, yes ? "y" : "n", 1) != 1)
-		_exit(1);
-}
-
-static void try_to_open(void *arg, int out)
-{
-	(void)arg;
-	answer(out, open("/dev/null", O_RDONLY) < 0 && fork() < 0 && getpid() < 0);
-}
-
-static void try_to_use_memory(void *arg, int out)
-{
-	void *some, *much;
-
-	(void)arg;
-	some = mmap(NULL, 32 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	much = mmap(NULL, 256 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	answer(out, some != MAP_FAILED && much == MAP_FAILED);
-}
-
-static void spin(void *arg, int out)
-{
-	(void)arg;
-	(void)out;
-	for (;;)
-		__asm__ volatile("");
-}
-
-static void crash(void *arg, int out)
-{
-	(void)arg;
-	(void)out;
-	__builtin_trap();
-}
-
-static void the_process_can_only_compute(void)
-{
-	char said;
-
-	CHECK(!run_confined(try_to_open, &said) && said == 'y');
-	CHECK(!run_confined(try_to_use_memory, &said) && said == 'y');
-	CHECK(run_confined(spin, &said) && !said);
-	CHECK(run_confined(crash, &said) && !said);
-}
-
-static void writable_files_are_copied_and_not_believed(void)
-{
-	char path[] = "/tmp/codectl-test-XXXXXX";
-	struct store_key key = { 0 };
-	int fd = mkstemp(path);
-	struct image one;
-	bool elf;
-
-	CHECK(fd >= 0 && write(fd, image.data, image.size) == (ssize_t)image.size);
-	CHECK(!image_open(path, &one, &elf) && elf && one.trusted);
-	image_close(&one);
-	fchmod(fd, 0666);
-	CHECK(!image_open(path, &one, &elf) && elf && !one.trusted);
-	CHECK(one.size == image.size && !memcmp(one.data, image.data, one.size));
-	CHECK(image_hash(&one, &key) && key.len == 32 && key.is_hash);
-	image_close(&one);
-	CHECK(!ftruncate(fd, 63) && image_open(path, &one, &elf) && !elf);
-	CHECK(image_open("/dev/null", &one, &elf) && !elf);
-	close(fd);
-	unlink(path);
-	CHECK(image_open(path, &one, &elf) && elf);
-}
-
-/* ------------------------------------------------------------------ the store */
-
-static bool put(int store, uint8_t name, bool is_hash)
-{
-	const struct store_key key = { is_hash, { 0xab, name, 1 }, 3 };
-	struct object object;
-	struct table table;
-	bool good;
-
-	free(read_rows(image.data, image.size, &object));
-	CHECK(table_write(expected, nr_expected, object.table_addr, &table));
-	good = store_put(store, &key, &object, &table) && store_has(store, &key);
-	table_free(&table);
-	return good;
-}
-
-static void age(int store, const char *name, unsigned int days)
-{
-	const struct timespec then = { time(NULL) - days * 24L * 60 * 60, 0 };
-	const struct timespec times[2] = { then, then };
-
-	CHECK(!utimensat(store, name, times, AT_SYMLINK_NOFOLLOW));
-}
-
-static bool is_there(int store, const char *name)
-{
-	struct stat stat;
-
-	return !fstatat(store, name, &stat, AT_SYMLINK_NOFOLLOW);
-}
-
-static void a_store_keeps_tables(void)
-{
-	const struct store_key other = { false, { 0xab, 9 }, 2 };
-	int store = store_open(folder);
-
-	CHECK(put(store, 1, false) && put(store, 1, true) && put(store, 1, false));
-	CHECK(is_there(store, "ab/0101.sframe"));
-	CHECK(is_there(store, "sha256/ab/0101.sframe"));
-	CHECK(!store_has(store, &other));
-	close(store);
-}
-
-static void a_store_follows_no_symbolic_link(void)
-{
-	const struct store_key key = { false, { 0xcd, 1 }, 2 };
-	struct object object = { 0 };
-	struct table table = { 0 };
-	int store = store_open(folder);
-
-	CHECK(!symlinkat("/tmp", store, "cd"));
-	CHECK(!store_has(store, &key) && !store_put(store, &key, &object, &table));
-	CHECK(!unlinkat(store, "cd", 0));
-	close(store);
-}
-
-static void pruning_removes_what_was_not_used(void)
-{
-	int store = store_open(folder), fd;
-	struct store_pruned pruned;
-
-	CHECK(put(store, 2, false) && put(store, 3, false));
-	fd = openat(store, "ab/.1.new", O_CREAT | O_WRONLY, 0644);
-	close(fd);
-	fd = openat(store, "ab/.2.new", O_CREAT | O_WRONLY, 0644);
-	close(fd);
-	age(store, "ab/.1.new", 1);
-	age(store, "ab/0101.sframe", 100);
-	age(store, "ab/0201.sframe", 20);
-	age(store, "ab/0301.sframe", 10);
-	CHECK(store_prune(store, 1 << 20, 90, &pruned) && pruned.removed == 2);
-	CHECK(!is_there(store, "ab/.1.new") && is_there(store, "ab/.2.new"));
-	CHECK(!is_there(store, "ab/0101.sframe") && is_there(store, "ab/0201.sframe"));
-	/* The oldest goes first, until the rest fits. */
-	CHECK(store_prune(store, 2 * pruned.kept_bytes / 3, 90, &pruned));
-	CHECK(pruned.removed == 1 && !is_there(store, "ab/0201.sframe"));
-	CHECK(is_there(store, "ab/0301.sframe"));
-	CHECK(store_prune(store, 0, 90, &pruned) && !pruned.kept_bytes);
-	CHECK(!is_there(store, "sha256/ab/0101.sframe"));
-	close(store);
-}
-
 int main(void)
 {
-	char name[] = "/tmp/codectl-store-XXXXXX", *command;
 	bool elf;
 
-	folder = mkdtemp(name);
-	if (!folder || image_open(CFI_OBJECT, &image, &elf)) {
+	if (image_open(CFI_OBJECT, &image, &elf)) {
 		printf("Bail out! no %s\n", CFI_OBJECT);
 		return 1;
 	}
@@ -636,18 +404,6 @@ int main(void)
 	RUN(a_file_may_have_no_rule_at_all);
 	RUN(an_fde_has_no_more_rows_than_a_lookup_may_take);
 	RUN(rows_that_no_table_takes);
-	RUN(a_file_is_converted_in_a_confined_process);
-	RUN(a_file_without_code_is_passed_over);
-	RUN(damaged_files_do_no_harm);
-	RUN(the_process_can_only_compute);
-	RUN(writable_files_are_copied_and_not_believed);
-	RUN(a_store_keeps_tables);
-	RUN(a_store_follows_no_symbolic_link);
-	RUN(pruning_removes_what_was_not_used);
 	image_close(&image);
-	command = format("rm -rf %s", folder);
-	if (system(command))
-		printf("# cannot remove %s\n", folder);
-	free(command);
 	return check_end();
 }

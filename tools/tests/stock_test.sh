@@ -124,6 +124,20 @@ test_running()
 	check "99 % of its stacks are complete" at_least 99
 }
 
+# Where anybody may be root, whose files could have the build-id of any other.
+test_namespace()
+{
+	# shellcheck disable=SC2086
+	unshare -m $run -e "$script" 1000 &
+	load=$!
+	sleep 1
+	codectl_is 0 attach --store "$out/other" -p $load -- true
+	check "codectl attach -p PID of a process with mounts of its own" [ $? = 0 ]
+	stop_load
+	check "its files have tables by their contents alone" \
+		[ "$(ls "$out/other")" = sha256 ]
+}
+
 has_table()
 {
 	grep -q " attached $perl$" /proc/codectl_files
@@ -218,6 +232,7 @@ hold_tracepoints
 test_without
 test_files
 test_running
+test_namespace
 test_follow
 test_errors
 finish

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+/* Files that are converted or not, the process that is confined, and the store. */
+#include <elf.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "sframe/convert.h"
+#include "sframe/image.h"
+#include "tool.h"
+
+static struct image image;
+static char *folder;
+
+/* ------------------------------------------------------------------ files */
+
+/* What is wrong with the @size bytes at @data, by the whole way. */
+static const char *convert_bytes(const void *data, size_t size)
+{
+	struct conversion conversion;
+	char *copy = exact_copy(data, size);
+	const char *wrong = convert_start(&conversion, copy, size);
+
+	if (!wrong)
+		wrong = convert_finish(&conversion);
+	if (!wrong)
+		table_free(&conversion.table);
+	free(copy);
+	return wrong;
+}
+
+static void a_file_is_converted_in_a_confined_process(void)
+{
+	CHECK(!convert_bytes(image.data, image.size));
+	CHECK(convert_bytes("no ELF", 6));
+	/* Without its section headers there is no CFI. */
+	CHECK(convert_bytes(image.data, 0x400));
+}
+
+/* As of separate debugging information: it has the headers of the code, no contents. */
+static void a_file_without_code_is_passed_over(void)
+{
+	char *data = exact_copy(image.data, image.size);
+	Elf64_Ehdr *header = (Elf64_Ehdr *)data;
+	Elf64_Phdr *segment = (Elf64_Phdr *)(data + header->e_phoff);
+	struct conversion conversion;
+
+	for (unsigned int i = 0; i < header->e_phnum; i++)
+		if (segment[i].p_flags & PF_X)
+			segment[i].p_filesz = 0;
+	CHECK(convert_start(&conversion, data, image.size));
+	CHECK(convert_is_passed_over(&conversion));
+	free(data);
+}
+
+static void damaged_files_do_no_harm(void)
+{
+	unsigned int good = 0;
+	char *data;
+
+	for (unsigned int i = 0; i < 100; i++) {
+		data = exact_copy(image.data, image.size);
+		mutate(data, i % 2 ? image.size : 512);
+		good += !convert_bytes(data, image.size);
+		free(data);
+	}
+	CHECK(good > 0 && good < 100);
+}
+
+static struct sandbox box;
+
+static const char *run_confined(sandbox_work work, char *answer)
+{
+	const char *ended;
+
+	if (sandbox_start(&box, work, NULL, 64 << 20, 1))
+		return "not started";
+	if (!sandbox_read(&box, answer, 1))
+		*answer = 0;
+	ended = sandbox_end(&box);
+	if (ended)
+		printf("# %s\n", ended);
+	return ended;
+}
+
+static void answer(int out, bool yes)
+{
+	if (write(out, yes ? "y" : "n", 1) != 1)
+		_exit(1);
+}
+
+static void try_to_open(void *arg, int out)
+{
+	(void)arg;
+	answer(out, open("/dev/null", O_RDONLY) < 0 && fork() < 0 && getpid() < 0);
+}
+
+static void try_to_use_memory(void *arg, int out)
+{
+	void *some, *much;
+
+	(void)arg;
+	some = mmap(NULL, 32 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	much = mmap(NULL, 256 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	answer(out, some != MAP_FAILED && much == MAP_FAILED);
+}
+
+static void spin(void *arg, int out)
+{
+	(void)arg;
+	(void)out;
+	for (;;)
+		__asm__ volatile("");
+}
+
+static void crash(void *arg, int out)
+{
+	(void)arg;
+	(void)out;
+	__builtin_trap();
+}
+
+static void the_process_can_only_compute(void)
+{
+	char said;
+
+	CHECK(!run_confined(try_to_open, &said) && said == 'y');
+	CHECK(!run_confined(try_to_use_memory, &said) && said == 'y');
+	CHECK(run_confined(spin, &said) && !said);
+	CHECK(run_confined(crash, &said) && !said);
+}
+
+static void writable_files_are_copied_and_not_believed(void)
+{
+	/* Not in /tmp, where nothing of root's may be believed. */
+	char path[] = CFI_OBJECT "-XXXXXX";
+	struct store_key key = { 0 };
+	int fd = mkstemp(path);
+	struct image one;
+	bool elf;
+
+	CHECK(fd >= 0 && write(fd, image.data, image.size) == (ssize_t)image.size);
+	CHECK(!image_open(path, &one, &elf) && elf && one.trusted);
+	image_close(&one);
+	fchmod(fd, 0666);
+	CHECK(!image_open(path, &one, &elf) && elf && !one.trusted);
+	CHECK(one.size == image.size && !memcmp(one.data, image.data, one.size));
+	CHECK(image_hash(&one, &key) && key.len == 32 && key.is_hash);
+	image_close(&one);
+	CHECK(!ftruncate(fd, 63) && image_open(path, &one, &elf) && !elf);
+	CHECK(image_open("/dev/null", &one, &elf) && !elf);
+	close(fd);
+	unlink(path);
+	CHECK(image_open(path, &one, &elf) && elf);
+}
+
+/* A process with mounts of its own, or -1; whoever is not root needs user namespaces. */
+static pid_t start_elsewhere(void)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(ready))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		if ((!unshare(CLONE_NEWNS) || !unshare(CLONE_NEWUSER | CLONE_NEWNS)) &&
+		    write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	if (read(ready[0], &c, 1) != 1)
+		pid = -1;
+	close(ready[0]);
+	return pid;
+}
+
+static void believe(const char *path, bool trusted)
+{
+	struct image one;
+	bool elf;
+
+	CHECK(!image_open(path, &one, &elf) && elf && one.trusted == trusted);
+	image_close(&one);
+}
+
+/* The same file, as a container has it. */
+static void files_mounted_elsewhere_are_not_believed(void)
+{
+	char path[] = CFI_OBJECT "-XXXXXX", *real, *elsewhere;
+	int fd = mkstemp(path);
+	pid_t pid = start_elsewhere();
+
+	CHECK(fd >= 0 && write(fd, image.data, image.size) == (ssize_t)image.size);
+	CHECK(pid > 0);
+	real = realpath(path, NULL);
+	elsewhere = format("/proc/%d/root%s", pid, real);
+	believe(path, true);
+	believe(elsewhere, false);
+	free(elsewhere);
+	free(real);
+	close(fd);
+	unlink(path);
+	if (pid > 0)
+		kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* ------------------------------------------------------------------ the store */
+
+static const struct row row = {
+	0x1000, 16, 0, 0, 0, { LOC_VALUE, REG_SP, 0, 8 }, { LOC_WORD, BASE_CFA, 0, -8 },
+	{ LOC_SAME, 0, 0, 0 },
+};
+
+static bool put(int store, uint8_t name, bool is_hash)
+{
+	const struct store_key key = { is_hash, { 0xab, name, 1 }, 3 };
+	const struct object object = {
+		.type = ET_DYN, .nr_segments = 1, .segments = { { 0x1000, 0x1000, 0x1000 } },
+		.table_addr = 0x2000,
+	};
+	struct table table;
+	bool good;
+
+	CHECK(table_write(&row, 1, object.table_addr, &table));
+	good = store_put(store, &key, &object, &table) && store_has(store, &key);
+	table_free(&table);
+	return good;
+}
+
+static void age(int store, const char *name, unsigned int days)
+{
+	const struct timespec then = { time(NULL) - days * 24L * 60 * 60, 0 };
+	const struct timespec times[2] = { then, then };
+
+	CHECK(!utimensat(store, name, times, AT_SYMLINK_NOFOLLOW));
+}
+
+static bool is_there(int store, const char *name)
+{
+	struct stat stat;
+
+	return !fstatat(store, name, &stat, AT_SYMLINK_NOFOLLOW);
+}
+
+static void a_store_keeps_tables(void)
+{
+	const struct store_key other = { false, { 0xab, 9 }, 2 };
+	int store = store_open(folder);
+
+	CHECK(put(store, 1, false) && put(store, 1, true) && put(store, 1, false));
+	CHECK(is_there(store, "ab/0101.sframe"));
+	CHECK(is_there(store, "sha256/ab/0101.sframe"));
+	CHECK(!store_has(store, &other));
+	close(store);
+}
+
+static void a_store_follows_no_symbolic_link(void)
+{
+	const struct store_key key = { false, { 0xcd, 1 }, 2 };
+	struct object object = { 0 };
+	struct table table = { 0 };
+	int store = store_open(folder);
+
+	CHECK(!symlinkat("/tmp", store, "cd"));
+	CHECK(!store_has(store, &key) && !store_put(store, &key, &object, &table));
+	CHECK(!unlinkat(store, "cd", 0));
+	close(store);
+}
+
+static void pruning_removes_what_was_not_used(void)
+{
+	int store = store_open(folder), fd;
+	struct store_pruned pruned;
+
+	CHECK(put(store, 2, false) && put(store, 3, false));
+	fd = openat(store, "ab/.1.new", O_CREAT | O_WRONLY, 0644);
+	close(fd);
+	fd = openat(store, "ab/.2.new", O_CREAT | O_WRONLY, 0644);
+	close(fd);
+	age(store, "ab/.1.new", 1);
+	age(store, "ab/0101.sframe", 100);
+	age(store, "ab/0201.sframe", 20);
+	age(store, "ab/0301.sframe", 10);
+	CHECK(store_prune(store, 1 << 20, 90, &pruned) && pruned.removed == 2);
+	CHECK(!is_there(store, "ab/.1.new") && is_there(store, "ab/.2.new"));
+	CHECK(!is_there(store, "ab/0101.sframe") && is_there(store, "ab/0201.sframe"));
+	/* The oldest goes first, until the rest fits. */
+	CHECK(store_prune(store, 2 * pruned.kept_bytes / 3, 90, &pruned));
+	CHECK(pruned.removed == 1 && !is_there(store, "ab/0201.sframe"));
+	CHECK(is_there(store, "ab/0301.sframe"));
+	CHECK(store_prune(store, 0, 90, &pruned) && !pruned.kept_bytes);
+	CHECK(!is_there(store, "sha256/ab/0101.sframe"));
+	close(store);
+}
+
+int main(void)
+{
+	char name[] = "/tmp/codectl-store-XXXXXX", *command;
+	bool elf;
+
+	folder = mkdtemp(name);
+	if (!folder || image_open(CFI_OBJECT, &image, &elf)) {
+		printf("Bail out! no %s\n", CFI_OBJECT);
+		return 1;
+	}
+	RUN(a_file_is_converted_in_a_confined_process);
+	RUN(a_file_without_code_is_passed_over);
+	RUN(damaged_files_do_no_harm);
+	RUN(the_process_can_only_compute);
+	RUN(writable_files_are_copied_and_not_believed);
+	RUN(files_mounted_elsewhere_are_not_believed);
+	RUN(a_store_keeps_tables);
+	RUN(a_store_follows_no_symbolic_link);
+	RUN(pruning_removes_what_was_not_used);
+	image_close(&image);
+	command = format("rm -rf %s", folder);
+	if (system(command))
+		printf("# cannot remove %s\n", folder);
+	free(command);
+	return check_end();
+}
