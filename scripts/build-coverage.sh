@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: build-coverage.sh TOP OBJDIR CC HOSTCC
+# usage: build-coverage.sh TOP OBJDIR CC HOSTCC SFRAME
 #
 # Builds libcodectl's tests, with the library in them, and codectl(1) so that
-# they count their branches.
+# they count their branches.  SFRAME is where binutils is installed, with libsframe.
 
 set -eu
 
-top=$1 obj=$2 cc=$3 hostcc=$4
+top=$1 obj=$2 cc=$3 hostcc=$4 sframe=$5
 all_flags="-O1 -g --coverage -fprofile-update=atomic -fno-builtin-fork -Wl,--wrap=_exit"
 
 rm -rf "$obj"
@@ -25,4 +25,5 @@ make -s -C libcodectl install-guest DESTDIR="$obj/guest" guestdir=/
 
 mkdir -p "$obj/tools"
 flags=$all_flags,$obj/exit.o
-make -s -f "$top/tools/Makefile" O="$obj/tools" HOSTCC="$hostcc" CFLAGS="$flags" tool
+make -s -f "$top/tools/Makefile" O="$obj/tools" HOSTCC="$hostcc" SFRAME="$sframe" \
+	CFLAGS="$flags" tool

@@ -94,7 +94,9 @@ static bool confine(pid_t parent, size_t memory, unsigned int seconds)
 }
 
 /* What the address sanitizer does before _exit() takes system calls. */
-__attribute__((noreturn, no_sanitize("address")))
+#define UNSANITIZED	__attribute__((noreturn, no_sanitize("address")))
+
+UNSANITIZED
 static void run(int out, pid_t parent, sandbox_work work, void *arg, size_t memory,
 		unsigned int seconds)
 {

@@ -125,7 +125,11 @@ inner:
 	fill 24
 	end_function
 
+	/* As of C++: a personality and data of the language. */
 	function before_gap
+	.cfi_personality 0x1b, .Lhere
+	.cfi_lsda 0x1b, .Lhere
+.Lhere:
 	fill 16
 	end_function
 

@@ -91,7 +91,7 @@ a_tree()
 
 pruning()
 {
-	[ "$(tables)" = 2 ] && sframe --prune --store "$store" && [ "$(tables)" = 2 ] &&
+	[ "$(tables)" = 2 ] && sframe --prune --max-size 100 --store "$store" && [ "$(tables)" = 2 ] &&
 		touch -d '91 days ago' "$store"/??/*.sframe &&
 		expect 0 '1 tables removed' -v --prune --store "$store" && [ "$(tables)" = 1 ] &&
 		touch -d '2 days ago' "$store"/sha256/??/*.sframe &&
