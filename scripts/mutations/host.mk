@@ -75,7 +75,7 @@ obj/sframe/%.o: tools/sframe/%.c
 	@mkdir -p $(@D)
 	$(CONVERT) -c -o $@ $<
 
-CONVERTER_TESTS := sframe_test sframe_store_test
+CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test
 
 $(CONVERTER_TESTS:%=obj/sframe/%.o): obj/sframe/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
@@ -88,7 +88,12 @@ $(CFI): tools/tests/cfi.S
 
 comma	:= ,
 
-$(CONVERTER_TESTS:%=bin/%): bin/%: obj/sframe/%.o $(TABLES:%=obj/sframe/%.o) obj/tools/tool.o $(CFI)
+bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_hostile_test.o \
+		$(TABLES:%=obj/sframe/%.o) obj/tools/tool.o)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
+
+$(filter-out %_hostile_test,$(CONVERTER_TESTS:%=bin/%)): bin/%: obj/sframe/%.o $(TABLES:%=obj/sframe/%.o) obj/tools/tool.o $(CFI)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $(filter %.o,$^) $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
 

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the process that reads a file may send when it is taken over: objects and rows
+ * of its choice, of which no table that is not sound may come.
+ */
+#include <elf.h>
+
+#include "check.h"
+#include "sframe/convert.h"
+#include "sframe/frames.h"
+#include "sframe/object.h"
+
+/* What the process sends: the object twice, and the rows. */
+static struct object first, second;
+static struct row rows[2];
+
+/* In the confined process, in the place of what reads the file. */
+struct Elf *object_open(void *image, size_t size, struct object *object)
+{
+	(void)size;
+	*object = first;
+	return image;
+}
+
+struct row *frames_rows(struct Elf *elf, struct object *object)
+{
+	(void)elf;
+	*object = second;
+	return second.error ? NULL : rows;
+}
+
+static void start_well(void)
+{
+	static const struct row row = {
+		0x1000, 16, 0, 0, 0, { LOC_VALUE, REG_SP, 0, 8 },
+		{ LOC_WORD, BASE_CFA, 0, -8 }, { LOC_SAME, 0, 0, 0 },
+	};
+
+	first = (struct object){
+		.type = ET_DYN, .nr_segments = 1, .table_addr = 0x2000,
+		.segments = { { 0x1000, 0x100, 0x1000 } },
+	};
+	second = first;
+	second.nr_rows = 2;
+	rows[0] = row;
+	rows[1] = row;
+	rows[1].start += 16;
+}
+
+static const char *convert(void)
+{
+	struct conversion conversion;
+	char image[64] = "";
+	const char *wrong = convert_start(&conversion, image, sizeof(image));
+
+	if (!wrong)
+		wrong = convert_finish(&conversion);
+	if (!wrong)
+		table_free(&conversion.table);
+	return wrong;
+}
+
+/* Whatever is said of it: the process may end as nobody reads any more. */
+static bool is_refused(void)
+{
+	const char *wrong = convert();
+
+	start_well();
+	return wrong;
+}
+
+static void what_is_sound_is_taken(void)
+{
+	start_well();
+	CHECK(!convert());
+	first.type = second.type = ET_EXEC;
+	CHECK(!convert());
+}
+
+static void objects_are_checked(void)
+{
+	start_well();
+	first.type = ET_REL;
+	CHECK(is_refused());
+	second.type = ET_CORE;
+	CHECK(is_refused());
+	second.build_id_len = MAX_BUILD_ID + 1;
+	CHECK(is_refused());
+	second.nr_segments = 0;
+	CHECK(is_refused());
+	second.nr_segments = MAX_SEGMENTS + 1;
+	CHECK(is_refused());
+	second.table_addr = MAX_ADDRESS + 1;
+	CHECK(is_refused());
+	second.nr_rows = MAX_ROWS + 1;
+	CHECK(is_refused());
+	second.segments[0].len = MAX_ADDRESS + 1;
+	CHECK(is_refused());
+	second.segments[0].vaddr = MAX_ADDRESS + 1;
+	CHECK(is_refused());
+	second.error = NR_OBJECT_ERRORS;
+	CHECK(is_refused());
+}
+
+static void rows_are_checked(void)
+{
+	start_well();
+	second.nr_rows = 0;
+	CHECK(is_refused());
+	rows[0].flags = ROW_FLAGS + 1;
+	CHECK(is_refused());
+	/* Not in order, outside the segment, and over its end. */
+	rows[1].start = rows[0].start;
+	CHECK(is_refused());
+	rows[0].start = 0xff0;
+	CHECK(is_refused());
+	rows[1].start = 0x1100;
+	CHECK(is_refused());
+	rows[1].size = 0xf1;
+	CHECK(is_refused());
+}
+
+static void what_is_short_is_refused(void)
+{
+	start_well();
+	second.nr_rows = 1 << 20;
+	CHECK(is_refused());
+}
+
+static void what_it_says_is_wrong_is_shown(void)
+{
+	const char *wrong;
+
+	start_well();
+	second.error = OBJECT_NO_MEMORY;
+	wrong = convert();
+	CHECK(wrong && !strcmp(wrong, convert_error(OBJECT_NO_MEMORY)));
+}
+
+int main(void)
+{
+	RUN(what_is_sound_is_taken);
+	RUN(objects_are_checked);
+	RUN(rows_are_checked);
+	RUN(what_is_short_is_refused);
+	RUN(what_it_says_is_wrong_is_shown);
+	return check_end();
+}
