@@ -10,6 +10,7 @@
  * command gets SIGTERM.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
@@ -54,6 +55,8 @@ struct recorder {
 	FILE *out;
 	pid_t pid;
 	uint64_t stack_base;		/* sp at the program's first instruction */
+	uint64_t lowest, touched;	/* sp so far; down to where its stack is in memory */
+	int mem;			/* /proc/PID/mem, or 0 */
 	uint64_t lost;
 	unsigned long samples, limit;
 	bool at_once, mapped;
@@ -220,6 +223,8 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 	if (rec->stack_base > sp && used > rec->stack_base - sp)
 		used = rec->stack_base - sp;
 	sample.stack_len = used;
+	if (rec->stack_base - sp < STACK_BYTES && (!rec->lowest || sp < rec->lowest))
+		rec->lowest = sp;
 	put(rec, &sample, sizeof(sample), DUMP_SAMPLE, stack, used);
 	if (++rec->samples == rec->limit)
 		kill(rec->pid, SIGTERM);
@@ -282,6 +287,28 @@ static void drain(struct recorder *rec)
 		/* the kernel may write there once it sees this */
 		__atomic_store_n(&rec->meta->data_tail, tail, __ATOMIC_RELEASE);
 	}
+}
+
+/*
+ * A page of a large frame that nobody has touched is not in memory: perf copies
+ * neither that nor what comes after.  To read it brings it there.
+ */
+static void touch_stack(struct recorder *rec)
+{
+	char path[32], byte;
+	uint64_t at;
+
+	if (!rec->lowest || rec->lowest == rec->touched)
+		return;
+	if (!rec->mem) {
+		snprintf(path, sizeof(path), "/proc/%d/mem", rec->pid);
+		rec->mem = open(path, O_RDONLY | O_CLOEXEC);
+		rec->touched = rec->stack_base;
+	}
+	for (at = rec->lowest & -4096UL; at < rec->touched; at += 4096)
+		if (pread(rec->mem, &byte, 1, at) != 1)
+			break;
+	rec->touched = rec->lowest;
 }
 
 static pid_t start_command(char **argv, int *go)
@@ -347,6 +374,7 @@ static int record(struct recorder *rec, int fd, int go)
 	while (waitpid(rec->pid, &status, WNOHANG) == 0) {
 		poll(&pfd, 1, 50);
 		drain(rec);
+		touch_stack(rec);
 	}
 	drain(rec);
 	end.lost = rec->lost;

@@ -588,6 +588,12 @@ int unwind_user_next_table(struct unwind_user_state *state)
 
 	switch (kept_type(rule)) {
 	case KEPT_NOTHING:
+		/* Its table may not be able to say what a signal handler returns to. */
+		if (walk->err == -ENODATA &&
+		    arch_unwind_user_at_sigreturn(state)) {
+			step->flags = UNWIND_RULE_SIGNAL;
+			break;
+		}
 		if (walk->err != -ENOENT)
 			state->stop = codectl_rule_stop(walk->err);
 		return walk->err;
