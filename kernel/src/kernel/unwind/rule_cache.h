@@ -131,7 +131,7 @@ struct rule_cache {
  * @by_rules: there may be rules but for the vDSO's
  * @nr_texts: texts that were looked up, those before the last %RULE_WALK_TEXTS too
  * @texts: what is mapped, with attached tables or without, if @nofault
- * @text: one of these, in which the last frame was, or an empty one
+ * @text: if @nofault one of these, in which the last frame was; or an empty one
  * @gap: where nothing that is registered has a rule, if @nofault
  * @gap_size: bytes of it but for the last, as it is the address before a return
  *	address that is looked up

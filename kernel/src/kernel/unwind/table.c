@@ -26,6 +26,9 @@
  */
 #define WALK_BUDGET	SZ_64K
 
+/* Of a walk that has found none, or may not go back to it. */
+static const struct attached_text no_text;
+
 /**
  * struct table_frame - what simple rules change of a frame, for registers
  * @ip: as in &struct unwind_user_state
@@ -203,8 +206,7 @@ bool unwind_user_start_table(struct unwind_user_state *state,
 	walk->attached = false;
 	walk->by_rules = false;
 	walk->nr_texts = 0;
-	walk->texts[0].size = 0;
-	walk->text = walk->texts;
+	walk->text = &no_text;
 	walk->gap_size = 0;
 	/* A return address of 32 bits is not read here. */
 	walk->fp_reach = state->ws == sizeof(long) ? LONG_MAX : 0;
