@@ -61,7 +61,9 @@ static char *attached_line(FIXTURE_DATA(attach) * self)
 		 text + self->args.segments[0].len);
 	all = proc_read(fd, NULL);
 	close(fd);
-	if (all && (line = strstr(all, want)))
+	if (all)
+		line = strstr(all, want);
+	if (line)
 		line = strndup(line, strchrnul(line, '\n') - line);
 	free(all);
 	return line;

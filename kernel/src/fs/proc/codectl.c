@@ -8,6 +8,7 @@
  * Neither the address space nor a lock is held while a file that the code is
  * from is waited for.
  */
+#include <linux/bits.h>
 #include <linux/capability.h>
 #include <linux/codectl_query.h>
 #include <linux/dcache.h>
@@ -35,7 +36,7 @@
 #define CODECTL_ESCAPE_FIELD	" " CODECTL_ESCAPE
 
 /* Positions: addresses for registrations, then with this for attached tables. */
-#define CODECTL_ATTACHED	(1LL << 62)
+#define CODECTL_ATTACHED	((loff_t)BIT_ULL(62))
 #define CODECTL_END		LLONG_MAX
 
 struct codectl_private {

@@ -215,8 +215,8 @@ static bool attached_first(const struct vma_view *view, unsigned long addr,
 static bool attached_next(struct mm_struct *mm, unsigned long addr,
 			  struct codectl_attached *attached)
 {
-	struct vm_area_struct *vma;
 	VMA_ITERATOR(vmi, mm, addr);
+	struct vm_area_struct *vma;
 
 	for_each_vma(vmi, vma) {
 		const struct vma_view view = {
