@@ -63,14 +63,7 @@ CODECTL_CONFIGURE, as --with-$1-source=FILE"
 
 find_mirror()
 {
-	local format="\$(LABEL)|\$(RELEASE)|\$(REPO_URI)"
-
-	mirror=$(apt-get indextargets --format "$format" 'Created-By: Packages' |
-		awk -F'|' '
-		$2 ~ /security|updates|backports/ { next }
-		$1 == "Debian" && !found { found = $3 }
-		$2 ~ /^(bookworm|trixie|stable|oldstable)$/ && !guess { guess = $3 }
-		END { print found ? found : guess }')
+	mirror=$("$top/scripts/find-mirror.sh")
 	[ -n "$mirror" ] ||
 		die "apt on this machine has no Debian mirror configured;" \
 		    "add one, or give --with-linux-source=, --with-glibc-source= and" \

@@ -20,7 +20,7 @@ build=$work/build
 make_apt()
 {
 	mkdir -p "$work/bin" "$work/top/scripts" "$work/top/kernel" "$work/top/demo"
-	cp "$here"/../{fetch-sources,source-version}.sh "$work/top/scripts"
+	cp "$here"/../{fetch-sources,find-mirror,source-version}.sh "$work/top/scripts"
 	cat > "$work/bin/apt-get" <<-'END'
 		#!/bin/bash
 		while [ "$1" = -o ]; do
