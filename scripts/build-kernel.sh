@@ -3,7 +3,8 @@
 #
 # usage: build-kernel.sh SOURCE OBJDIR BINUTILS JOBS CONFIG... -- TARGET...
 #
-# Configures tinyconfig with the fragments CONFIG on top and makes the targets.
+# Configures tinyconfig, or what BASE_CONFIG names, with the fragments CONFIG on top
+# and makes the targets.
 # Every line of a fragment must have taken effect.
 
 set -eu
@@ -56,7 +57,7 @@ configure()
 		cksum "$source/Makefile" | cut -d' ' -f1 | sed 's/^/# /'
 	} > "$new.new"
 	if [ ! -e "$obj/.config" ] || ! cmp -s "$new.new" "$new"; then
-		kmake tinyconfig
+		kmake "${BASE_CONFIG:-tinyconfig}"
 		(cd "$obj" && "$source/scripts/kconfig/merge_config.sh" -m -O "$obj" \
 			.config "${fragments[@]}" > /dev/null)
 		mv "$new.new" "$new"

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] --job TAR --result FILE
+#        boot.sh DIR [--memory SIZE] --shell
+#
+# Boots the machine in DIR under QEMU, by KVM if that boots its kernel. What it
+# writes to its disk is gone at its end. With a job it runs what TAR holds, as
+# root, until that has written FILE, a disk; with --shell it is a console.
+
+set -eu -o pipefail
+
+die()
+{
+	echo "boot: $*" >&2
+	exit 1
+}
+
+usage()
+{
+	die "usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] {--shell | --job TAR --result FILE}"
+}
+
+[ $# -ge 2 ] || usage
+dir=$1 memory=4G seconds=14400 shell=no job='' result=''
+shift
+while [ $# -gt 0 ]; do
+	case $1 in
+	--shell) shell=yes; shift; continue ;;
+	--memory | --timeout | --job | --result) [ $# -ge 2 ] || usage ;;
+	*) usage ;;
+	esac
+	case $1 in
+	--memory) memory=$2 ;;
+	--timeout) seconds=$2 ;;
+	--job) job=$2 ;;
+	--result) result=$2 ;;
+	esac
+	shift 2
+done
+[ "$shell" = yes ] || { [ -n "$job" ] && [ -n "$result" ]; } || usage
+for file in root.ext4 vmlinuz initrd; do
+	[ -e "$dir/$file" ] || die "there is no $file in $dir: make-image.sh makes it"
+done
+
+# Not every /dev/kvm that can be opened runs a kernel.
+kvm_works()
+{
+	[ -w /dev/kvm ] &&
+		timeout -s KILL 20 qemu-system-x86_64 -accel kvm -cpu host -m 512M \
+			-nodefaults -display none -serial stdio -kernel "$dir/vmlinuz" \
+			-append "console=ttyS0 panic=-1" -no-reboot < /dev/null 2> /dev/null |
+		grep -q -a 'Linux version'
+}
+
+disk()
+{
+	machine+=(-drive "if=none,id=$1,format=raw,file=$2,${3:-snapshot=off}")
+	machine+=(-device "virtio-blk-pci,drive=$1,serial=$1")
+}
+
+if kvm_works; then
+	accel=(-accel kvm -cpu host)
+else
+	echo "boot: there is no KVM that works: QEMU emulates the machine" >&2
+	accel=(-accel "tcg,thread=multi" -cpu max)
+fi
+machine=(qemu-system-x86_64 "${accel[@]}" -m "$memory" -smp 2 -no-reboot -nodefaults
+	-display none -device virtio-rng-pci
+	-kernel "$dir/vmlinuz" -initrd "$dir/initrd")
+# An emulated timer may be late where the host is busy.
+args="root=/dev/vda rw console=ttyS0 panic=-1 no_timer_check"
+disk root "$dir/root.ext4" snapshot=on
+
+if [ "$shell" = yes ]; then
+	exec "${machine[@]}" -serial mon:stdio -nic user,model=virtio-net-pci -append "$args"
+fi
+disk job "$job" readonly=on
+disk result "$result"
+timeout "$seconds" "${machine[@]}" -serial stdio -nic none \
+	-append "$args panic_on_oops=1 systemd.show_status=0" < /dev/null ||
+	die "the machine failed, or was not done in $seconds seconds"

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154
+#
+# Part of "run": installs the packages, has the matrix taken while the service runs,
+# and removes them. Prints TAP.
+
+# shellcheck source=../../scripts/tap.sh disable=SC1091
+. "$here/tap.sh"
+
+attached()
+{
+	[ -s /proc/codectl_files ]
+}
+
+# within SECONDS COMMAND...
+within()
+{
+	local left=$1
+
+	shift
+	until "$@"; do
+		[ $((left--)) -gt 0 ] || return 1
+		sleep 1
+	done
+}
+
+converted()
+{
+	journalctl -u codectl-attach --no-pager | grep 'files have tables now'
+}
+
+state()
+{
+	[ "$(systemctl "is-$1" codectl-attach)" = "$2" ]
+}
+
+gone()
+{
+	! ls -d "$@" 2> /dev/null
+}
+
+ends_at_once()
+{
+	local before=$SECONDS
+
+	systemctl stop codectl-attach && [ $((SECONDS - before)) -lt 10 ] &&
+		[ "$(systemctl show -P Result codectl-attach)" = success ]
+}
+
+libc=$(sha256sum /lib/x86_64-linux-gnu/libc.so.6)
+kernel=linux-image-$(uname -r)
+run "the packages can be installed" dpkg -i "$here"/*.deb
+run "none replaces the C library" [ "$libc" = "$(sha256sum /lib/x86_64-linux-gnu/libc.so.6)" ]
+run "codectl(1) runs" codectl --version
+run "the service is off" state enabled disabled
+run "... and does not run" state active inactive
+run "it can be switched on" systemctl enable --now codectl-attach
+run "it finds what runs" within 1200 converted
+run "files have tables" attached
+cp /proc/codectl_files "$out/attached"
+run "it is as confined as it says" systemd-analyze security --threshold=50 codectl-attach
+exec 3>&1 > "$out/progress"
+phase with defer fp bpftrace offcpu bcc
+exec >&3
+run "it still runs" state active active
+run "an upgrade leaves it running" dpkg -i "$here"/codectl_*.deb
+run "... or starts it again" state active active
+run "it ends when it is told to" ends_at_once
+run "no table is left" eval '! attached'
+systemctl start codectl-attach
+run "the packages can be removed" dpkg -r codectl libcodectl-dev libcodectl0
+run "the service ends with that" within 10 eval '! attached'
+run "they can be purged" dpkg -P codectl libcodectl-dev libcodectl0
+run "nothing of theirs stays" gone /usr/bin/codectl /var/cache/codectl \
+	/usr/lib/systemd/system/codectl-attach.service /usr/include/codectl.h \
+	/etc/systemd/system/multi-user.target.wants/codectl-attach.service
+if dpkg-query -W "$kernel" 2> /dev/null | grep -q codectl; then
+	run "the kernel can be removed" dpkg -P "$kernel"
+	run "nothing of it stays in /boot" gone "/boot/vmlinuz-$(uname -r)" \
+		"/boot/initrd.img-$(uname -r)" "/lib/modules/$(uname -r)/kernel"
+fi
+echo "1..$count"

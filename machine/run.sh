@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: run.sh DIR PACKAGES OUT [SETTING=VALUE...]
+#
+# Boots the machine in DIR, has it take the matrix and install and remove what is in
+# PACKAGES, and judges the stacks: OUT gets table.txt, facts, packages.tap, and a
+# flame graph for each program and tool. The settings are those of matrix/run:
+# seconds, hertz, programs. Fails if the machine does, or a test of the packages.
+
+set -eu -o pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
+
+die()
+{
+	echo "run: $*" >&2
+	exit 1
+}
+
+[ $# -ge 3 ] || die "usage: run.sh DIR PACKAGES OUT [SETTING=VALUE...]"
+dir=$(realpath "$1") packages=$2 out=$3
+shift 3
+rm -rf "$out"
+mkdir -p "$out/flame" "$dir/root/var/tmp/judged"
+work=$(mktemp -d) && [ -n "$work" ] || exit 1
+trap 'rm -rf "$work" "$dir/root/var/tmp/judged"' EXIT
+
+# The kernel is in the image.
+make_job()
+{
+	local setting deb
+
+	mkdir "$work/job"
+	cp "$here"/matrix/* "$here/../scripts/tap.sh" "$work/job"
+	for deb in "$packages"/codectl_*.deb "$packages"/libcodectl*.deb; do
+		[ ! -e "$deb" ] || cp "$deb" "$work/job"
+	done
+	for setting; do
+		printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
+	done > "$work/job/settings"
+	tar -cf "$work/job.tar" -C "$work/job" .
+}
+
+boot()
+{
+	truncate -s 8G "$work/result"
+	"$here/boot.sh" "$dir" --job "$work/job.tar" --result "$work/result" > "$out/console" 2>&1 ||
+		die "see $out/console: $(tail -n 1 "$out/console")"
+	mkdir "$work/results"
+	tar -xf "$work/result" -C "$work/results" 2> /dev/null ||
+		die "the machine has left no results: see $out/console"
+	find "$work/results" -maxdepth 1 -type f ! -name '*.data' -size -4M -exec cp {} "$out" ';'
+	[ "$(cat "$work/results/status" 2> /dev/null)" = complete ] ||
+		die "the machine did not come to its end: see $out/console and $out/errors"
+}
+
+# With the perf that has recorded it, and the files that it has recorded.
+script_of()
+{
+	cp "$1" "$dir/root/var/tmp/judged/data"
+	chroot "$dir/root" env -i PATH=/usr/sbin:/usr/bin HOME=/root LC_ALL=C.UTF-8 \
+		perf script -i /var/tmp/judged/data --no-inline --max-stack 512 \
+		-F comm,pid,tid,time,ip,sym --show-mmap-events --show-task-events 2> /dev/null
+}
+
+# What is below /proc/PID/root in one file system: programs and what they load.
+find_ends()
+{
+	local -a files
+
+	mapfile -t files < <(cd "$dir/root" &&
+		find usr/lib/x86_64-linux-gnu/{libc.so.6,ld-linux-x86-64.so.2} usr/bin usr/sbin \
+			usr/lib usr/libexec opt/programs -type f -perm /111 ! -name '*.so*' -print0 2> /dev/null |
+		xargs -0 file -N -F '|' | sed -n 's/| *ELF 64-bit LSB .*executable.*//p')
+	"$here/ends.py" "$dir/root" "${files[@]/#//}" \
+		/usr/lib/x86_64-linux-gnu/{libc.so.6,ld-linux-x86-64.so.2} > "$out/ends"
+}
+
+# judge NAME - PHASE.PROGRAM.TOOL
+judge()
+{
+	local name=$1 phase program tool exe facts=$work/facts stacks=()
+
+	IFS=. read -r phase program tool <<< "$name"
+	exe=$(awk -v program="$program" '$1 == program { print $2 }' "$here/matrix/programs")
+	if [ -e "$work/results/$name.failed" ]; then
+		echo "$phase $program $tool failed $(head -n 1 "$work/results/$name.failed")"
+		return
+	fi
+	script_of "$work/results/$name.data" > "$work/script"
+	[ ! -e "$work/results/$name.txt" ] || stacks=("$work/results/$name.txt")
+	"$here/stacks.py" --ends "$out/ends" --exe "$exe" --folded "$work/folded" \
+		"$work/script" "${stacks[@]}" > "$facts"
+	sed "s/^/$phase $program $tool /" "$facts"
+	[ ! -s "$work/folded" ] ||
+		"$flamegraph" --hash --title "$program, $tool, $phase tables" "$work/folded" \
+			> "$out/flame/$name.svg"
+}
+
+judge_all()
+{
+	local phase program tool name
+
+	for phase in without with; do
+		while read -r program _; do
+			for tool in defer fp bpftrace offcpu bcc dwarf bpfdwarf; do
+				name=$phase.$program.$tool
+				if [ -e "$work/results/$name.data" ] || [ -e "$work/results/$name.failed" ]; then
+					judge "$name"
+				fi
+			done
+		done < <(grep -v '^#' "$here/matrix/programs" | grep .)
+	done
+}
+
+make_job "$@"
+boot
+find_ends
+judge_all > "$out/facts"
+awk -f "$here/table.awk" "$out/facts" | tee "$out/table.txt"
+[ ! -e "$out/packages.tap" ] || awk -f "$here/../scripts/tap-summary.awk" "$out/packages.tap"

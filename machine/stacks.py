@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Judges user stacks: whether the outermost frame is where a program or a thread starts.
+
+usage: stacks.py [--folded FILE] --ends FILE --exe REGEX PERF-SCRIPT [STACKS]
+
+PERF-SCRIPT is what "perf script -F comm,pid,tid,time,ip,sym --show-mmap-events
+--show-task-events" prints. STACKS is what bpftrace has of @[pid, ustack(perf)], or a
+tool of bcc by bcc.py; then PERF-SCRIPT tells of what was mapped only.
+FILE of --ends is what ends.py prints. Processes count if the path of the file that
+they execute matches REGEX; samples without a frame in user space are counted apart.
+
+Prints "samples N", "complete N", "none N", and "ends N WHERE" for each place where
+an incomplete stack ends, the most frequent first.
+"""
+import argparse
+import bisect
+import collections
+import re
+
+EVENT = re.compile(r"([\d.]+): PERF_RECORD_(MMAP2?|COMM|FORK)(.*)")
+MMAP = re.compile(r" (-?\d+)/-?\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) .*?\]: "
+                  r"(\S+) (.*)")
+FORK = re.compile(r"\((-?\d+):-?\d+\):\((-?\d+):-?\d+\)")
+EXEC = re.compile(r" exec: .*:(-?\d+)/-?\d+")
+HEAD = re.compile(r"\S.*?\s(-?\d+)/-?\d+\s+[\d.]+:\s*$")
+FRAME = re.compile(r"\s+([0-9a-f]+)(?: (.*))?$")
+BPF_HEAD = re.compile(r"@\S*\[(\d+),\s*$")
+BPF_EMPTY = re.compile(r"@\S*\[(\d+), *\]: (\d+)$")
+BCC_HEAD = re.compile(r"    -\s+.* \((\d+)\)$")
+KERNEL = 1 << 63
+
+
+class Process:
+    """What one process has executed, and mapped since."""
+
+    def __init__(self, other=None):
+        self.exe = other.exe if other else None
+        self.maps = list(other.maps) if other else []
+
+    def map(self, start, size, offset, path):
+        if self.exe is None and path.startswith("/"):
+            self.exe = path
+        at = bisect.bisect(self.maps, (start,))
+        # What was mapped there before.
+        while at > 0 and self.maps[at - 1][1] > start:
+            at -= 1
+            del self.maps[at]
+        while at < len(self.maps) and self.maps[at][0] < start + size:
+            del self.maps[at]
+        self.maps.insert(at, (start, start + size, offset, path))
+
+    def find(self, addr):
+        """Path and offset in the file, or None for both."""
+        at = bisect.bisect(self.maps, (addr, KERNEL << 1)) - 1
+        if at < 0 or addr >= self.maps[at][1]:
+            return None, None
+        start, _, offset, path = self.maps[at]
+        return path, addr - start + offset
+
+
+class Ends:
+    """The code at which a stack is complete, by path."""
+
+    def __init__(self, lines):
+        self.ranges = collections.defaultdict(list)
+        for line in lines:
+            start, end, path = line.rstrip("\n").split(" ", 2)
+            self.ranges[path].append((int(start, 16), int(end, 16)))
+
+    def have(self, path, offset):
+        return any(start <= offset <= end for start, end in self.ranges.get(path, ()))
+
+
+class Judge:
+    def __init__(self, ends, exe):
+        self.ends, self.exe = ends, re.compile(exe)
+        self.processes = collections.defaultdict(lambda: [Process()])
+        self.facts = collections.Counter()
+        self.where = collections.Counter()
+        self.folded = collections.Counter()
+
+    def event(self, now, kind, text):
+        if kind == "FORK":
+            pid, parent = map(int, FORK.match(text).groups())
+            # What ran before the recording is told of with all its mappings.
+            if pid != parent:
+                self.processes[pid].append(Process(self.processes[parent][-1] if now else None))
+        elif kind == "COMM":
+            match = EXEC.match(text)
+            if match:
+                self.processes[int(match[1])].append(Process())
+        else:
+            match = MMAP.match(text)
+            if match and "x" in match[5]:
+                self.processes[int(match[1])][-1].map(
+                    *(int(match[i], 16) for i in (2, 3, 4)), match[6])
+
+    def executing(self, pid, all_of_them):
+        """The process as it is now, or all that it ever was."""
+        known = self.processes.get(pid, [])
+        return [p for p in (known if all_of_them else known[-1:])
+                if p.exe and self.exe.fullmatch(p.exe)]
+
+    def stack(self, pid, frames, count=1, all_of_them=False):
+        """Frames are pairs of address and name, the innermost first."""
+        candidates = self.executing(pid, all_of_them)
+        frames = [f for f in frames if f[0] < KERNEL]
+        if not candidates:
+            return
+        if not frames:
+            self.facts["none"] += count
+            return
+        self.facts["samples"] += count
+        found = [(p, *p.find(frames[-1][0])) for p in reversed(candidates)]
+        process, path, offset = next((f for f in found if f[1] and self.ends.have(*f[1:])), found[0])
+        if path and self.ends.have(path, offset):
+            self.facts["complete"] += count
+        else:
+            self.where[self.describe(process, frames)] += count
+        self.folded[";".join(self.name(process, *f) for f in reversed(frames))] += count
+
+    @staticmethod
+    def describe(process, frames):
+        """The outermost frame below which all are in code."""
+        last = "nowhere"
+        for addr, name in frames:
+            path, offset = process.find(addr)
+            if path is None:
+                return last + ", then no code"
+            if path.startswith("/"):
+                name = re.sub(r"(?<=\w)[(<\[ ].*", "", name) or "%#x" % offset
+                last = "%s (%s)" % (name, path.rsplit("/", 1)[-1])
+            else:
+                last = path if path.startswith("[") else "compiled code"
+        return last
+
+    @staticmethod
+    def name(process, addr, name):
+        if not name:
+            path, offset = process.find(addr)
+            name = "%s+%#x" % (path.rsplit("/", 1)[-1], offset) if path else "[unknown]"
+        return name.replace(";", ":")
+
+    def perf(self, lines, samples):
+        """Events, and samples if these are wanted."""
+        pid, frames = None, []
+        for line in lines:
+            event, head = EVENT.search(line), HEAD.match(line)
+            if (event or head) and pid is not None:
+                self.stack(pid, frames)
+                pid = None
+            if event:
+                self.event(float(event[1]), event[2], event[3])
+            elif head and samples:
+                pid, frames = int(head[1]), []
+            elif pid is not None:
+                add_frame(frames, line)
+        if pid is not None:
+            self.stack(pid, frames)
+
+    def counted(self, lines):
+        """What bpftrace or bcc has counted."""
+        pid, frames = None, []
+        for line in lines:
+            line = line.rstrip("\n")
+            if BPF_EMPTY.match(line):
+                pid, count = map(int, BPF_EMPTY.match(line).groups())
+                self.stack(pid, [], count, True)
+            elif BPF_HEAD.match(line):
+                pid, frames = int(BPF_HEAD.match(line)[1]), []
+            elif BCC_HEAD.match(line):
+                pid = int(BCC_HEAD.match(line)[1])
+            elif line.startswith("]: ") or re.fullmatch(r" {8}\d+", line):
+                self.stack(pid, frames, int(line.split()[-1]), True)
+                frames = []
+            else:
+                add_frame(frames, line)
+
+    def report(self):
+        for key in ("samples", "complete", "none"):
+            print(key, self.facts[key])
+        for where, count in self.where.most_common():
+            print("ends", count, where)
+
+
+def add_frame(frames, line):
+    match = FRAME.match(line.rstrip("\n"))
+    if match:
+        name = re.sub(r"\+\d+( \(.*\))?$| \(.*\)$", "", match[2] or "")
+        unknown = name == "[unknown]" or name.startswith("0x")
+        frames.append((int(match[1], 16), "" if unknown else name))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for option in ("--ends", "--exe"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("--folded")
+    parser.add_argument("script")
+    parser.add_argument("stacks", nargs="?")
+    args = parser.parse_args()
+    with open(args.ends) as ends:
+        judge = Judge(Ends(ends), args.exe)
+    with open(args.script, errors="replace") as script:
+        judge.perf(script, args.stacks is None)
+    if args.stacks:
+        with open(args.stacks, errors="replace") as stacks:
+            judge.counted(stacks)
+    judge.report()
+    if args.folded:
+        with open(args.folded, "w") as folded:
+            for stack, count in judge.folded.items():
+                print(stack, count, file=folded)
+
+
+if __name__ == "__main__":
+    main()
