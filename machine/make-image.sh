@@ -67,8 +67,8 @@ make_base()
 	mmdebstrap --mode=root --variant=apt --include="$include" \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
 		--aptopt='APT::Install-Recommends "false"' \
-		"$release" "$dir/base.tar.new" - < "$dir/sources.list"
-	mv "$dir/base.tar.new" "$dir/base.tar"
+		"$release" "$dir/base.new.tar" - < "$dir/sources.list"
+	mv "$dir/base.new.tar" "$dir/base.tar"
 	echo "$mirror $include" > "$dir/base.is"
 }
 

@@ -31,6 +31,11 @@ BCC_HEAD = re.compile(r"    -\s+.* \((\d+)\)$")
 KERNEL = 1 << 63
 
 
+def is_file(path):
+    """Not [vdso], nor //anon."""
+    return path.startswith("/") and not path.startswith("//")
+
+
 class Process:
     """What one process has executed, and mapped since."""
 
@@ -39,7 +44,7 @@ class Process:
         self.maps = list(other.maps) if other else []
 
     def map(self, start, size, offset, path):
-        if self.exe is None and path.startswith("/"):
+        if self.exe is None and is_file(path):
             self.exe = path
         at = bisect.bisect(self.maps, (start,))
         # What was mapped there before.
@@ -128,7 +133,7 @@ class Judge:
             path, offset = process.find(addr)
             if path is None:
                 return last + ", then no code"
-            if path.startswith("/"):
+            if is_file(path):
                 name = re.sub(r"(?<=\w)[(<\[ ].*", "", name) or "%#x" % offset
                 last = "%s (%s)" % (name, path.rsplit("/", 1)[-1])
             else:

@@ -25,12 +25,18 @@ make_top()
 	cp "$here/../../quickstart" "$top"
 	(cd "$top" && touch configure.ac Makefile.{am,in} libcodectl/Makefile.{am,in} m4/codectl.m4)
 	cat > "$work/Makefile" <<-'END'
-		sources guest demo-programs jit-demo-programs:
+		sources guest demo-programs jit-demo-programs packages:
+		debian-machine:
+		check-debian:
+			@echo machine of $(RELEASE)
 		run-demo:
 			@touch running
 			@if [ -n "$$GATE" ]; then read go < "$$GATE"; fi
 	END
 	sed -i -E 's/^(@)/\t\1/' "$work/Makefile"
+	mkdir "$top/machine"
+	printf '%s\n' '#!/bin/sh' 'echo "${1##*/} $2"' > "$top/machine/boot.sh"
+	chmod +x "$top/machine/boot.sh"
 	cat > "$top/configure" <<-END
 		#!/bin/sh
 		echo 'S["PACKAGE_NAME"]="codectl"' > config.status
@@ -109,7 +115,7 @@ test_others_folders()
 	mkdir -p "$work/theirs/logs"
 	touch "$work/theirs/thesis"
 	expect_all "a folder with a user's files" 1 'theirs is not empty, and quickstart did not make it' "$work/theirs" \
-		demo check coverage soak bench guest shell
+		demo check coverage soak bench packages debian guest shell
 	expect "... and clean" 1 'not made by quickstart' "$work/theirs" clean
 	[ "$(cd "$work/theirs" && find . | sort | xargs)" = '. ./logs ./thesis' ]
 	result $? "nothing was made or removed there"
@@ -177,7 +183,7 @@ test_two()
 	mkfifo "$work/gate"
 	hold "$work/busy"
 	expect_all "one of two" 1 "process $first (.*quickstart demo) still uses $work/busy" \
-		"$work/busy" demo check coverage soak bench clean guest shell
+		"$work/busy" demo check coverage soak bench packages debian clean guest shell
 	[ ! -e "$work/busy/results" ]
 	result $? "nothing was made meanwhile"
 	expect "another folder is free" 0 'each stage' "$work/free" demo
@@ -253,6 +259,25 @@ test_packages()
 	as_user "a sudo that refuses" 1 'cannot install bc: sudo: a terminal is required'
 }
 
+# The machine is made by root alone, of a release that there is.
+test_debian()
+{
+	stub id <<< 'echo 1000'
+	expect "a machine, but not root" 1 'debian makes the machine as root' "$work/machine" debian
+	[ ! -e "$work/machine" ]
+	result $? "... and nothing was made"
+	command -p rm "$work/bin/id"
+	stub id <<< 'echo 0'
+	expect "a release that is not there" 1 'no such release: sarge' "$work/machine" \
+		debian --release sarge
+	expect "an option that is not there" 2 'usage' "$work/machine" debian --relase trixie
+	expect "a release" 0 'machine of bookworm' "$work/machine" debian --release bookworm
+	grep -q 'bookworm --shell' < <(quickstart "$work/machine" debian --release bookworm --shell
+		cat "$work/said")
+	result $? "a console of it"
+	command -p rm "$work/bin/id"
+}
+
 make_top
 stub df <<< 'printf "Filesystem\nfs 1 1 99999 1 /\n"'
 stub dpkg-query <<< 'echo "install ok installed"'
@@ -265,5 +290,6 @@ test_unmarked_folders
 test_interrupted
 test_two
 test_holder
+test_debian
 test_packages
 finish

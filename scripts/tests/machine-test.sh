@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Tests what judges the stacks of the Debian machine: which are complete, by the
+# mappings that perf tells of, what the others end in, and the table. Prints TAP.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+machine=$here/../../machine
+work=$(mktemp -d) && [ -n "$work" ] || exit 1
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=../tap.sh
+. "$here/../tap.sh"
+
+# judged NAME FACTS FILE... - with more options in front of the files
+judged()
+{
+	"$machine/stacks.py" --ends "$work/ends" --exe '/usr/bin/(prog|other)' \
+		"${@:3}" > "$work/facts" 2>&1
+	diff <(printf '%s\n' "$2") "$work/facts" | sed 's/^/# /'
+	result "${PIPESTATUS[0]}" "$1"
+}
+
+# A program from 0x5000 on, of which offset 0x1000 is mapped, and a library.
+mapped()
+{
+	cat <<-END
+	perf-exec  7/7  1.000000: PERF_RECORD_COMM exec: prog:7/7
+	prog  7/7  1.000100: PERF_RECORD_MMAP2 7/7: [0x5000(0x1000) @ 0x1000 <4e1d0c>]: r-xp /usr/bin/prog
+	prog  7/7  1.000200: PERF_RECORD_MMAP2 7/7: [0x9000(0x2000) @ 0 08:01 12 0]: r-xp /usr/lib/libc.so.6
+	END
+}
+
+# sample PID TIME FRAME...
+sample()
+{
+	printf 'prog name  %s/%s  %s: \n' "$1" "$1" "$2"
+	shift 2
+	[ $# -eq 0 ] || printf '\t    %s\n' "$@"
+	echo
+}
+
+printf '%s\n' '1010 1050 /usr/bin/prog' '500 520 /usr/lib/libc.so.6' > "$work/ends"
+
+{
+	mapped
+	sample 7 2.000000 '5200 f' '5100 main' '9100 [unknown]' '5020 [unknown]'
+	sample 7 2.100000 '9800 [unknown]' '9510 [unknown]'
+	sample 7 2.200000 'ffffffff81000000 do_it' '5010 _start'
+} > "$work/whole"
+judged "stacks that end at the entry point, or where a thread starts" \
+	"$(printf '%s\n' 'samples 3' 'complete 3' 'none 0')" --folded "$work/folded" "$work/whole"
+grep -q -x 'prog+0x1020;libc.so.6+0x100;main;f 1' "$work/folded"
+result $? "a stack without symbols is drawn by offsets"
+
+{
+	mapped
+	sample 7 2.000000 '5200 f' '5100 main'
+	sample 7 2.100000 '5200 f' '5100 main'
+	sample 7 2.200000 '5200 f<int>(char)' '1 [unknown]'
+	sample 7 2.300000 '5200 [unknown]'
+	sample 7 2.400000 '5020 _start' '5200 f'
+	sample 7 2.500000 'ffffffff81000000 do_it'
+	sample 7 2.600000
+} > "$work/cut"
+judged "stacks that end elsewhere, by where" "$(printf '%s\n' 'samples 5' 'complete 0' 'none 2' \
+	'ends 2 main (prog)' 'ends 1 f (prog), then no code' 'ends 1 0x1200 (prog)' \
+	'ends 1 f (prog)')" "$work/cut"
+
+{
+	mapped
+	sed 's,7/7,8/8,g; s,/usr/bin/prog,/usr/bin/third,' < <(mapped)
+	sample 8 2.000000 '5020 _start'
+	sample 9 2.000000 '5020 _start'
+} > "$work/others"
+judged "programs that nobody asked for do not count" \
+	"$(printf '%s\n' 'samples 0' 'complete 0' 'none 0')" "$work/others"
+
+{
+	mapped
+	echo 'prog  7/7  3.000000: PERF_RECORD_FORK(8:8):(7:7)'
+	sample 8 3.100000 '5020 _start'
+	echo 'prog  8/8  3.200000: PERF_RECORD_COMM exec: other:8/8'
+	echo 'other  8/8  3.300000: PERF_RECORD_MMAP2 8/8: [0x7000(0x1000) @ 0 <00>]: r-xp /usr/bin/other'
+	sample 8 3.400000 '5020 _start'
+	sample 7 3.500000 '5020 _start'
+} > "$work/forked"
+judged "a child has the mappings of its parent until it executes something" \
+	"$(printf '%s\n' 'samples 3' 'complete 2' 'none 0' 'ends 1 nowhere, then no code')" \
+	"$work/forked"
+
+{
+	echo 'bash  0/0  0.000000: PERF_RECORD_COMM: bash:6/6'
+	echo 'bash  0/0  0.000000: PERF_RECORD_MMAP2 6/6: [0x1000(0x1000) @ 0 <0>]: r-xp /usr/bin/bash'
+	echo 'bash  0/0  0.000000: PERF_RECORD_FORK(7:7):(6:6)'
+	sed 's/1\.000[0-9]*/0.000000/; s/ exec:/:/' < <(mapped)
+	sample 7 2.000000 '5020 _start'
+} > "$work/running"
+judged "what ran before the recording is not what its parent is" \
+	"$(printf '%s\n' 'samples 1' 'complete 1' 'none 0')" "$work/running"
+
+{
+	mapped
+	echo 'prog  7/7  3.000000: PERF_RECORD_MMAP2 7/7: [0x5000(0x1000) @ 0 00:00 0 0]: rwxp //anon'
+	sample 7 3.100000 '5020 _start'
+} > "$work/over"
+judged "what is mapped over the program is not the program" \
+	"$(printf '%s\n' 'samples 1' 'complete 0' 'none 0' 'ends 1 compiled code')" "$work/over"
+
+mapped > "$work/maps"
+cat > "$work/bpftrace" <<-END
+	@[7, 
+	    5200 f+12 (/usr/bin/prog)
+	    5020 0x5020 ([unknown])
+	]: 40
+	@[7, 
+	    5200 f+12 (/usr/bin/prog)
+	    42 0x42 ([unknown])
+	]: 2
+	@[7, ]: 3
+	@[9, 
+	    5020 0x5020 ([unknown])
+	]: 1
+END
+judged "what bpftrace prints" "$(printf '%s\n' 'samples 42' 'complete 40' 'none 3' \
+	'ends 2 f (prog), then no code')" "$work/maps" "$work/bpftrace"
+
+cat > "$work/bcc" <<-END
+	Sampling at 99 Hertz of all threads by user stack for 4 secs.
+
+	    5200 f
+	    5020 [unknown]
+	    -                prog name (7)
+	        30
+
+	    5200 f
+	    -                prog name (7)
+	        5
+
+END
+judged "what bcc prints" "$(printf '%s\n' 'samples 35' 'complete 30' 'none 0' 'ends 5 f (prog)')" \
+	"$work/maps" "$work/bcc"
+
+# Its own program: where it is entered, and where its only thread ends.
+cat > "$work/prog.c" <<-END
+	int main(void) { return 0; }
+END
+cc -o "$work/prog" "$work/prog.c"
+entry=$(readelf -hW "$work/prog" | sed -n 's/.*Entry point address: *0x//p')
+"$machine/ends.py" "$work" /prog > "$work/ends"
+grep -q "^$entry [0-9a-f]* /prog$" "$work/ends"
+result $? "the entry point of a program is an end"
+libc=$(cc -print-file-name=libc.so.6)
+[ "$("$machine/ends.py" '' "$(realpath "$libc")" | wc -l)" -ge 2 ]
+result $? "... and what clone() and clone3() of the C library leave"
+
+cat > "$work/facts" <<-END
+	without prog defer samples 200
+	without prog defer complete 1
+	without prog defer ends 199 f (prog)
+	with prog defer samples 200
+	with prog defer complete 190
+	with prog defer ends 10 g (prog), then no code
+	without prog dwarf samples 100
+	without prog dwarf complete 100
+	without prog bcc failed no headers
+	with prog bcc samples 19
+	with prog bcc complete 19
+END
+awk -f "$machine/table.awk" "$work/facts" > "$work/table"
+diff "$work/table" - <<-END | sed 's/^/# /'
+	% of stacks that are complete, without > with tables
+
+	program     perf fp,defer     bcc profile       perf dwarf      
+	prog        0.5 > 95.0        - > few           100.0           
+
+	Incomplete, by where they end, with tables:
+	prog, perf fp,defer, with:
+	    5.0 %  g (prog), then no code
+END
+result "${PIPESTATUS[0]}" "the table, and what is incomplete"
+finish
