@@ -135,7 +135,8 @@ try()
 	local said status
 
 	case $1 in
-	"./quickstart demo" | "./quickstart check" | "./quickstart bench")
+	"./quickstart demo" | "./quickstart check" | "./quickstart bench" | \
+	"./quickstart packages" | "./quickstart debian")
 		run "there is: $1" grep -q "^${1#* })" quickstart
 		return
 		;;
