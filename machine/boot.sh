@@ -78,5 +78,5 @@ fi
 disk job "$job" readonly=on
 disk result "$result"
 timeout "$seconds" "${machine[@]}" -serial stdio -nic none \
-	-append "$args panic_on_oops=1 systemd.show_status=0" < /dev/null ||
+	-append "$args panic_on_oops=1 systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service" < /dev/null ||
 	die "the machine failed, or was not done in $seconds seconds"

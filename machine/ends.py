@@ -62,5 +62,8 @@ def ends(path):
 
 
 for name in sys.argv[2:]:
+    with open(sys.argv[1] + name, "rb") as program:
+        if program.read(4) != b"\x7fELF":
+            continue
     for first, last in sorted(set(ends(sys.argv[1] + name))):
         print("%x %x %s" % (first, last, name))

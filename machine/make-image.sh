@@ -122,6 +122,8 @@ set_up_system()
 	END
 	inside passwd -q -d root
 	inside systemctl -q enable systemd-networkd
+	# A job has no network.
+	inside systemctl -q disable systemd-networkd-wait-online
 	cp "$here/root/codectl-machine.service" "$root/etc/systemd/system"
 	inside systemctl -q enable codectl-machine
 	# A new key logs in to this machine itself.

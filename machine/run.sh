@@ -65,16 +65,16 @@ script_of()
 		-F comm,pid,tid,time,ip,sym --show-mmap-events --show-task-events 2> /dev/null
 }
 
-# What is below /proc/PID/root in one file system: programs and what they load.
+# Of the programs of the matrix, and of what threads of them start in.
 find_ends()
 {
+	local regex
 	local -a files
 
-	mapfile -t files < <(cd "$dir/root" &&
-		find usr/lib/x86_64-linux-gnu/{libc.so.6,ld-linux-x86-64.so.2} usr/bin usr/sbin \
-			usr/lib usr/libexec opt/programs -type f -perm /111 ! -name '*.so*' -print0 2> /dev/null |
-		xargs -0 file -N -F '|' | sed -n 's/| *ELF 64-bit LSB .*executable.*//p')
-	"$here/ends.py" "$dir/root" "${files[@]/#//}" \
+	regex=$(sed -n 's/^[^#[:space:]]*[[:space:]]\{1,\}//p' "$here/matrix/programs" | paste -s -d '|')
+	mapfile -t files < <(cd "$dir/root" && find ./usr ./opt -type f -perm /111 | sed 's/^\.//' |
+		grep -x -E -e "$regex")
+	"$here/ends.py" "$dir/root" "${files[@]}" \
 		/usr/lib/x86_64-linux-gnu/{libc.so.6,ld-linux-x86-64.so.2} > "$out/ends"
 }
 
