@@ -37,9 +37,9 @@ static uint64_t mount_of(int fd, const char *path)
 	return file.stx_mnt_id;
 }
 
-static bool is_listed(uint64_t mount)
+static bool is_listed(uint64_t mount, const char *list)
 {
-	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	FILE *mounts = fopen(list, "re");
 	unsigned long long id;
 	bool listed = false;
 
@@ -51,13 +51,18 @@ static bool is_listed(uint64_t mount)
 	return listed;
 }
 
-/* In this mount namespace: containers have their own, and a root who may be anybody. */
+/*
+ * In this mount namespace, or in that of init, of which a service may have a copy:
+ * containers have their own, and a root who may be anybody.
+ */
 static bool is_mounted_here(int fd)
 {
 	uint64_t mount = mount_of(fd, "");
 
 	/* That of a chroot(2) is not listed. */
-	return mount && (mount == mount_of(AT_FDCWD, "/") || is_listed(mount));
+	return mount && (mount == mount_of(AT_FDCWD, "/") ||
+			 is_listed(mount, "/proc/self/mountinfo") ||
+			 is_listed(mount, "/proc/1/mountinfo"));
 }
 
 /* Whether files of root may have set-user-id here: what users mount may say anything. */

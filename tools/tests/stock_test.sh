@@ -232,7 +232,23 @@ hold_tracepoints
 test_without
 test_files
 test_running
+# A service has a mount namespace of its own, and init's files are what they were.
+test_service()
+{
+	# shellcheck disable=SC2086
+	$run -e "$script" 1000 &
+	load=$!
+	sleep 1
+	unshare -m codectl attach --store "$out/service" -p $load -- true \
+		> "$out/stdout" 2> "$out/stderr"
+	check "codectl attach from mounts of its own" [ $? = 0 ]
+	stop_load
+	check "what init has mounted has tables by build-id" \
+		[ "$(find "$out/service" -name '*.sframe' ! -path '*/sha256/*' | wc -l)" -ge 2 ]
+}
+
 test_namespace
+test_service
 test_follow
 test_errors
 finish
