@@ -234,8 +234,9 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 int disagree_classify(Dwfl *dwfl, struct divergence *d, bool attached)
 {
 	describe(dwfl, d);
+	/* Code without CFI has no row either: the class of the two is one. */
 	if (attached)
-		d->has_fde = d->has_cfi;
+		d->has_fde = true;
 	for (int i = 0; i < NR_CLASSES; i++)
 		if (classes[i].fits(d))
 			return i;

@@ -41,7 +41,7 @@ struct divergence {
  */
 int disagree_classify(Dwfl *dwfl, struct divergence *d, bool attached);
 
-/* The name of a class, or NULL behind the last one. */
+/* The name of a class, or NULL after the last one. */
 const char *disagree_name(int class);
 
 #endif /* DISAGREE_H */
