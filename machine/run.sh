@@ -6,7 +6,7 @@
 # Boots the machine in DIR, has it take the matrix and install and remove what is in
 # PACKAGES, and judges the stacks: OUT gets table.txt, facts, packages.tap, and a
 # flame graph for each program and tool. The settings are those of matrix/run:
-# seconds, hertz, programs. Fails if the machine does, or a test of the packages.
+# seconds, hertz, programs, tools. Fails if the machine does, or a test of the packages.
 
 set -eu -o pipefail
 
