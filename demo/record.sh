@@ -33,10 +33,10 @@ job() {
 	esac
 }
 
-# A third of them and more are of each kind that 2,000 are wanted of.
+# A quarter of them and more are of each kind that 2,000 are wanted of.
 has_few() {
 	[ -e "$out/$1.script" ] &&
-		[ "$(grep -c '^[^[:space:]]' "$out/$1.script")" -lt 6000 ]
+		[ "$(grep -c '^[^[:space:]]' "$out/$1.script")" -lt 8000 ]
 }
 
 base_hertz=1009 jit_hertz=1009
