@@ -2,10 +2,28 @@
 /*
  * KUnit tests of lookups in a registry that changes
  */
+#include <linux/completion.h>
 #include <linux/kthread.h>
 #include <linux/seqlock.h>
 
 #include "registry_mm.h"
+
+static DECLARE_COMPLETION(looking);
+
+/* A thread that runs: one that is stopped before it has started never looks. */
+static struct task_struct *start_to_look(struct kunit *test,
+					 int (*look)(void *data),
+					 struct mm_struct *mm)
+{
+	struct task_struct *task;
+
+	reinit_completion(&looking);
+	task = kthread_run(look, mm, "codectl-lookup");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wait_for_completion(&looking);
+
+	return task;
+}
 
 /* Finds either range, never anything in between, or is told that it cannot be known. */
 static int look_up(void *data)
@@ -15,6 +33,7 @@ static int look_up(void *data)
 	u64 gen = 0;
 	int bad = 0;
 
+	complete(&looking);
 	while (!kthread_should_stop()) {
 		if (codectl_find(mm, BASE, &lookup) && lookup.registry_gen) {
 			bad += lookup.text_start != BASE || lookup.gen < gen ||
@@ -35,8 +54,7 @@ static void lookups_while_it_changes(struct kunit *test)
 	struct task_struct *task;
 	unsigned int i, bad = 0;
 
-	task = kthread_run(look_up, mm, "codectl-lookup");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	task = start_to_look(test, look_up, mm);
 	for (i = 0; i < 400; i++) {
 		unsigned long end = i & 1 ? END : END + 0x1000;
 
@@ -72,6 +90,7 @@ static int look_up_staying(void *data)
 	unsigned int i = 0;
 	int bad = 0;
 
+	complete(&looking);
 	while (!kthread_should_stop()) {
 		i = (i + 1) % STAYING;
 		if (!codectl_find(mm, staying(i) + 0xfff, &lookup))
@@ -93,8 +112,7 @@ static void lookups_beside_neighbours(struct kunit *test)
 
 	for (i = 0; i < STAYING; i++)
 		KUNIT_ASSERT_EQ(test, 0, insert(mm, staying(i), staying(i) + 0x1000));
-	task = kthread_run(look_up_staying, mm, "codectl-lookup");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	task = start_to_look(test, look_up_staying, mm);
 	for (round = 0; round < 1000; round++) {
 		for (i = 0, n = 0; i < STAYING; i++, n = (n + 7) % STAYING)
 			bad += !!insert(mm, staying(n) + 0x1000, staying(n + 1));
@@ -113,6 +131,7 @@ static int look_up_parent(void *data)
 	struct codectl_lookup lookup;
 	int bad = 0;
 
+	complete(&looking);
 	while (!kthread_should_stop()) {
 		if (!codectl_find(mm, BASE, &lookup))
 			bad++;
@@ -131,8 +150,7 @@ static void lookups_while_it_is_replaced(struct kunit *test)
 	unsigned int i, bad = 0;
 
 	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
-	task = kthread_run(look_up_parent, mm, "codectl-lookup");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	task = start_to_look(test, look_up_parent, mm);
 	for (i = 0; i < 200; i++) {
 		child = fork_mm(test, mm);
 		/* The parent takes a copy, and the child has what both had. */
