@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* CODE_ATTACH_FILE: what it takes and refuses, whom it serves, and for how long. */
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -168,6 +169,27 @@ TEST_F(attach, needs_privilege)
 {
 	EXPECT_EQ(EPERM, without_privilege(self, false));
 	EXPECT_EQ(EPERM, without_privilege(self, true));
+}
+
+/* The list has the paths of everybody's files. */
+TEST_F(attach, list_needs_privilege)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { 0 };
+	int fd = open("/proc/codectl_files", O_RDONLY | O_CLOEXEC), status;
+	pid_t pid;
+
+	EXPECT_LE(0, fd);
+	close(fd);
+	pid = fork();
+	if (!pid) {
+		if (syscall(SYS_capset, &header, none))
+			_exit(0);
+		_exit(open("/proc/codectl_files", O_RDONLY | O_CLOEXEC) < 0 ? errno : 0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(EPERM, WEXITSTATUS(status));
 }
 
 #define EXPECT_REFUSED(error, change) do {				\
@@ -342,20 +364,49 @@ static bool write_behind(const char *path)
 	return done;
 }
 
-static bool write_through_mapping(const char *path)
+/* Of which fsnotify(7) says nothing. */
+static bool write_by_aio(const char *path)
+{
+	struct iocb cb = {
+		.aio_lio_opcode = IOCB_CMD_PWRITE,
+		.aio_fildes = open(path, O_WRONLY | O_CLOEXEC),
+		.aio_buf = addr_of(""),
+		.aio_nbytes = 1,
+		.aio_offset = 15,
+	}, *cbs = &cb;
+	struct io_event event;
+	aio_context_t ctx = 0;
+	bool done;
+
+	done = !syscall(SYS_io_setup, 1, &ctx) &&
+	       syscall(SYS_io_submit, ctx, 1, &cbs) == 1 &&
+	       syscall(SYS_io_getevents, ctx, 1, 1, &event, NULL) == 1 &&
+	       event.res == 1;
+	syscall(SYS_io_destroy, ctx);
+	close(cb.aio_fildes);
+	return done;
+}
+
+/* Nobody is told of what is written then, and some file systems not even of the first. */
+static bool map_for_writing(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
-	volatile char *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
-				fd, 0);
+	void *p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	bool done = p != MAP_FAILED;
 
-	if (done) {
-		p[15] = 1;
-		msync((void *)p, PAGE, MS_SYNC);
-		munmap((void *)p, PAGE);
-	}
+	if (done)
+		munmap(p, PAGE);
 	close(fd);
 	return done;
+}
+
+/* As who has written to it without being noticed, and hides it. */
+static bool set_times(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) &&
+	       !utimensat(AT_FDCWD, path, (struct timespec[]){ st.st_atim, st.st_mtim }, 0);
 }
 
 static void expect_lost(struct __test_metadata *_metadata,
@@ -379,9 +430,36 @@ TEST_F(attach, file_that_is_written_to)
 	expect_lost(_metadata, self, write_behind);
 }
 
-TEST_F(attach, file_that_is_written_to_by_mapping)
+TEST_F(attach, file_that_is_written_to_by_aio)
 {
-	expect_lost(_metadata, self, write_through_mapping);
+	expect_lost(_metadata, self, write_by_aio);
+}
+
+TEST_F(attach, file_that_is_mapped_for_writing_then)
+{
+	expect_lost(_metadata, self, map_for_writing);
+}
+
+TEST_F(attach, file_whose_times_are_set)
+{
+	expect_lost(_metadata, self, set_times);
+}
+
+/* Which no byte of it knows. */
+TEST_F(attach, file_whose_names_change)
+{
+	char other[80];
+	int fd = attach_file(&self->args.info);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, unregister_object(self));
+	snprintf(other, sizeof(other), "%s.link", self->path);
+	ASSERT_EQ(0, link(self->path, other));
+	ASSERT_EQ(0, unlink(self->path));
+	ASSERT_EQ(0, rename(other, self->path));
+	EXPECT_TRUE(state_is(fd, "attached"));
+	EXPECT_TRUE(walks_through(self));
+	close(fd);
 }
 
 TEST_F(attach, file_that_is_replaced)
@@ -413,9 +491,13 @@ TEST_F(attach, trace_tells_of_it)
 	ASSERT_TRUE(write_behind(self->path));
 	ASSERT_TRUE(write_behind(self->path));
 	close(fd);
+	fd = attach_file(&self->args.info);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(map_for_writing(self->path));
+	close(fd);
 	ASSERT_EQ(0, trace_log_read(&log, &t));
-	EXPECT_EQ(1, trace_count(&log, "code_attach: id=0x"));
-	EXPECT_EQ(2, trace_count(&log, "code_detach: id=0x"));
+	EXPECT_EQ(2, trace_count(&log, "code_attach: id=0x"));
+	EXPECT_EQ(4, trace_count(&log, "code_detach: id=0x"));
 	trace_log_free(&log);
 	EXPECT_EQ(0, tracefs_close(&t));
 }

@@ -99,9 +99,12 @@ typedef void (*codectl_names_func_t)(const struct codectl_names *names,
 
 #ifdef CONFIG_CODECTL
 
+extern unsigned int codectl_nr_attached;
+
 void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg);
 void __codectl_unmap(struct mm_struct *mm, unsigned long start,
 		     unsigned long end, bool replaced);
+void __codectl_link_shared(const struct address_space *mapping);
 void __codectl_mm_exit(struct mm_struct *mm);
 void __codectl_rules_exit(struct mm_struct *mm);
 void codectl_exec_elf(const struct elf64_phdr *phdr, unsigned int phnum,
@@ -157,6 +160,24 @@ static inline void codectl_munmap(struct mm_struct *mm, unsigned long start,
 	codectl_unmap(mm, start, end, false);
 }
 
+/**
+ * codectl_link_shared() - a file is mapped so that it can be written to
+ * @mapping: that of the file
+ *
+ * A write through a mapping is told to nobody, and by some file systems not even to
+ * the inode: a table that is attached to the file is lost.
+ *
+ * Context: any that may not sleep, after the mapping was counted by
+ * mapping_allow_writable().
+ */
+static inline void codectl_link_shared(const struct address_space *mapping)
+{
+	/* The count before the look: pairs with attach_watch(). */
+	smp_mb__after_atomic();
+	if (unlikely(READ_ONCE(codectl_nr_attached)))
+		__codectl_link_shared(mapping);
+}
+
 /* The last user of the address space is gone. */
 static inline void codectl_mm_exit(struct mm_struct *mm)
 {
@@ -175,6 +196,7 @@ static inline void codectl_unmap(struct mm_struct *mm, unsigned long start,
 				 unsigned long end, bool replaced) {}
 static inline void codectl_munmap(struct mm_struct *mm, unsigned long start,
 				  unsigned long end) {}
+static inline void codectl_link_shared(const struct address_space *mapping) {}
 static inline void codectl_mm_exit(struct mm_struct *mm) {}
 
 static inline struct codectl_stack *

@@ -49,12 +49,12 @@ static const struct ctl_table attach_sysctls[] = {
 	},
 };
 
-/* Was the file written to in a way that nobody is told of, as through a mapping? */
-static bool attachment_is_stale(const struct codectl_attachment *a)
+/* Was the file written to in a way that nobody is told of, as by io_submit(2)? */
+static bool attachment_differs(const struct codectl_attachment *a)
 {
 	struct timespec64 mtime = inode_get_mtime(a->inode);
 
-	return READ_ONCE(a->stale) || !timespec64_equal(&a->mtime, &mtime) ||
+	return !timespec64_equal(&a->mtime, &mtime) ||
 	       i_size_read(a->inode) != a->file_size;
 }
 
@@ -63,8 +63,7 @@ static struct codectl_attachment *attachment_find(const struct inode *inode)
 {
 	struct codectl_attachment *a;
 
-	hash_for_each_possible_rcu(attachments, a, node, (unsigned long)inode,
-				   lockdep_is_held(&attach_mutex)) {
+	hash_for_each_possible_rcu(attachments, a, node, (unsigned long)inode) {
 		if (a->inode == inode)
 			return a;
 	}
@@ -83,7 +82,27 @@ const struct codectl_attachment *codectl_attachment_of(const struct inode *inode
 {
 	const struct codectl_attachment *a = attachment_find(inode);
 
-	return a && !attachment_is_stale(a) ? a : NULL;
+	/* Pairs with the cmpxchg() of attach_publish(). */
+	return a && smp_load_acquire(&a->state) == ATTACHMENT_LIVE &&
+	       !attachment_differs(a) ? a : NULL;
+}
+
+/* The table is not used any more. */
+static void attachment_lose(struct codectl_attachment *a)
+{
+	if (xchg(&a->state, ATTACHMENT_WRITTEN) == ATTACHMENT_LIVE)
+		trace_code_detach(a, CODECTL_DETACH_WRITTEN);
+}
+
+/* See codectl_link_shared(). */
+void __codectl_link_shared(const struct address_space *mapping)
+{
+	struct codectl_attachment *a;
+
+	guard(rcu)();
+	a = attachment_find(mapping->host);
+	if (a)
+		attachment_lose(a);
 }
 
 static void attachment_free_work(struct work_struct *work)
@@ -104,6 +123,18 @@ static void attachment_free_mark(struct fsnotify_mark *mark)
 	queue_rcu_work(system_dfl_wq, &a->work);
 }
 
+/*
+ * Only a name came or went, which changes no byte.  Whatever else is changed, the time
+ * may have been set back after a write that nobody was told of.
+ */
+static bool attachment_is_renamed(struct codectl_attachment *a,
+				  const struct inode *inode)
+{
+	unsigned int nlink = READ_ONCE(inode->i_nlink);
+
+	return xchg(&a->nlink, nlink) != nlink && !attachment_differs(a);
+}
+
 static int attachment_handle_event(struct fsnotify_mark *mark, u32 mask,
 				   struct inode *inode, struct inode *dir,
 				   const struct qstr *name, u32 cookie)
@@ -111,8 +142,8 @@ static int attachment_handle_event(struct fsnotify_mark *mark, u32 mask,
 	struct codectl_attachment *a =
 		container_of(mark, struct codectl_attachment, mark);
 
-	if (!xchg(&a->stale, true) && !hlist_unhashed_lockless(&a->node))
-		trace_code_detach(a, CODECTL_DETACH_WRITTEN);
+	if (mask & FS_MODIFY || !attachment_is_renamed(a, inode))
+		attachment_lose(a);
 
 	return 0;
 }
@@ -122,14 +153,21 @@ static const struct fsnotify_ops attach_ops = {
 	.free_mark		= attachment_free_mark,
 };
 
-/*
- * Nobody finds it any more.  Lookups may still look at the inode, which goes after
- * a grace period itself.
- */
+/* Lookups may still look at the inode, which goes after a grace period itself. */
 static void attachment_put(struct codectl_attachment *a)
 {
 	struct file *file = a->file;
 
+	scoped_guard(mutex, &attach_mutex) {
+		if (!hlist_unhashed(&a->node)) {
+			hash_del_rcu(&a->node);
+			WRITE_ONCE(codectl_nr_attached, codectl_nr_attached - 1);
+		}
+		if (!list_empty(&a->list)) {
+			list_del(&a->list);
+			attached_bytes -= a->table->bytes;
+		}
+	}
 	fsnotify_destroy_mark(&a->mark, attach_group);
 	fsnotify_put_mark(&a->mark);
 	if (file)
@@ -144,26 +182,23 @@ static int attachment_release(struct inode *inode, struct file *file)
 	if (!a)
 		return 0;
 
-	scoped_guard(mutex, &attach_mutex) {
-		hash_del_rcu(&a->node);
-		list_del(&a->list);
-		attached_bytes -= a->table->bytes;
-		WRITE_ONCE(codectl_nr_attached, codectl_nr_attached - 1);
-	}
 	trace_code_detach(a, CODECTL_DETACH_CLOSED);
 	attachment_put(a);
 
 	return 0;
 }
 
-static const char *attachment_state(const struct codectl_attachment *a)
+static const char *attachment_state(struct codectl_attachment *a)
 {
-	return attachment_is_stale(a) ? "written" : "attached";
+	if (attachment_differs(a))
+		attachment_lose(a);
+
+	return READ_ONCE(a->state) == ATTACHMENT_LIVE ? "attached" : "written";
 }
 
 static void attachment_show_fdinfo(struct seq_file *m, struct file *file)
 {
-	const struct codectl_attachment *a = file->private_data;
+	struct codectl_attachment *a = file->private_data;
 	const struct inode *inode = a->inode;
 
 	seq_printf(m, "id:\t%#llx\ndev:\t%02x:%02x\nino:\t%llu\nrows:\t%u\nbytes:\t%zu\nstate:\t%s\n",
@@ -230,29 +265,40 @@ static int attach_get_file(struct codectl_attachment *a, int fd)
 	return 0;
 }
 
-/* Before the table is read, that a change meanwhile is noticed. */
+/*
+ * Before the table is read, that a change meanwhile is noticed.  Of two who attach a
+ * table to a file, the mark lets one pass.
+ */
 static int attach_watch(struct codectl_attachment *a)
 {
 	struct inode *inode = (struct inode *)a->inode;
 	struct kstat stat;
+	int ret;
+
+	a->mark.mask = FS_MODIFY | FS_ATTRIB;
+	a->mark.flags |= FSNOTIFY_MARK_FLAG_NO_IREF;
+	ret = fsnotify_add_inode_mark(&a->mark, inode, 0);
+	if (ret)
+		return ret;
 
 	/* Has the file system tell the next change from the last one, however soon. */
 	if (is_mgtime(inode))
 		fill_mg_cmtime(&stat, STATX_MTIME, inode);
 	a->mtime = inode_get_mtime(inode);
 	a->file_size = i_size_read(inode);
-	a->mark.mask = FS_MODIFY;
-	a->mark.flags |= FSNOTIFY_MARK_FLAG_NO_IREF;
+	WRITE_ONCE(a->nlink, READ_ONCE(inode->i_nlink));
+	scoped_guard(mutex, &attach_mutex) {
+		hash_add_rcu(attachments, &a->node, (unsigned long)inode);
+		WRITE_ONCE(codectl_nr_attached, codectl_nr_attached + 1);
+	}
 
 	/*
-	 * Whoever maps it from now on changes the time by the first write to each
-	 * page; where that was done before, nobody would be told of another write.
+	 * Nobody is told of what is written through a mapping.  Whoever maps it from
+	 * now on finds the attachment: pairs with codectl_link_shared().
 	 */
 	smp_mb();
-	if (mapping_writably_mapped(inode->i_mapping))
-		return -ETXTBSY;
 
-	return fsnotify_add_inode_mark(&a->mark, inode, 0);
+	return mapping_writably_mapped(inode->i_mapping) ? -ETXTBSY : 0;
 }
 
 static size_t attach_room(void)
@@ -286,21 +332,19 @@ static int attach_read_table(struct codectl_attachment *a,
 	return 0;
 }
 
-/* Others may have taken the room meanwhile, or the file. */
+/* Others may have taken the room meanwhile, or the file was written to. */
 static int attach_publish(struct codectl_attachment *a)
 {
 	guard(mutex)(&attach_mutex);
-	if (attachment_find(a->inode))
-		return -EEXIST;
-	if (attachment_is_stale(a))
-		return -EAGAIN;
 	if (a->table->bytes > attach_room())
 		return -ENOSPC;
+	/* All of it before the state: codectl_attachment_of(). */
+	if (attachment_differs(a) ||
+	    cmpxchg(&a->state, ATTACHMENT_NEW, ATTACHMENT_LIVE) != ATTACHMENT_NEW)
+		return -EAGAIN;
 
 	attached_bytes += a->table->bytes;
-	WRITE_ONCE(codectl_nr_attached, codectl_nr_attached + 1);
 	list_add_tail(&a->list, &attachment_list);
-	hash_add_rcu(attachments, &a->node, (unsigned long)a->inode);
 	trace_code_attach(a);
 
 	return 0;
@@ -334,6 +378,7 @@ static struct codectl_attachment *attach_make(const struct code_file_info *info)
 	if (!a)
 		return ERR_PTR(-ENOMEM);
 	a->id = codectl_next_id();
+	INIT_LIST_HEAD(&a->list);
 	INIT_RCU_WORK(&a->work, attachment_free_work);
 	fsnotify_init_mark(&a->mark, attach_group);
 
@@ -410,7 +455,7 @@ static void attach_seq_stop(struct seq_file *m, void *v)
 
 static int attach_seq_show(struct seq_file *m, void *v)
 {
-	const struct codectl_attachment *a =
+	struct codectl_attachment *a =
 		list_entry(v, struct codectl_attachment, list);
 	const struct inode *inode = a->inode;
 
@@ -431,6 +476,19 @@ static const struct seq_operations attach_seq_ops = {
 	.show	= attach_seq_show,
 };
 
+/* The paths are those of everybody, in whatever container. */
+static int attach_seq_open(struct inode *inode, struct file *file)
+{
+	return perfmon_capable() ? seq_open(file, &attach_seq_ops) : -EPERM;
+}
+
+static const struct proc_ops attach_proc_ops = {
+	.proc_open	= attach_seq_open,
+	.proc_read	= seq_read,
+	.proc_lseek	= seq_lseek,
+	.proc_release	= seq_release,
+};
+
 static int __init attach_init(void)
 {
 	struct fsnotify_group *group;
@@ -440,7 +498,7 @@ static int __init attach_init(void)
 		panic("codectl: no memory for attached tables\n");
 	attach_group = group;
 	register_sysctl_init("kernel", attach_sysctls);
-	proc_create_seq("codectl_files", 0400, NULL, &attach_seq_ops);
+	proc_create("codectl_files", 0400, NULL, &attach_proc_ops);
 
 	return 0;
 }

@@ -13,22 +13,35 @@
 #include "resident.h"
 
 /**
+ * enum attachment_state - may a table be used?
+ * @ATTACHMENT_NEW: not yet: it is being made
+ * @ATTACHMENT_LIVE: yes
+ * @ATTACHMENT_WRITTEN: never again: what the file holds may have changed since
+ */
+enum attachment_state {
+	ATTACHMENT_NEW,
+	ATTACHMENT_LIVE,
+	ATTACHMENT_WRITTEN,
+};
+
+/**
  * struct codectl_attachment - a table for a file
  * @mark: on the inode, to be told of writes; its references are those to all of it
  * @node: in the table of all, by @inode
- * @list: in the list of all, in the order in which they came
+ * @list: in the list of those that are made, in the order in which they came
  * @work: frees it after a grace period
  * @file: the file, which keeps the inode
  * @inode: what a mapping of the file is backed by
  * @id: never that of anything else
  * @mtime: when the file was last written to before the table was attached
  * @file_size: its size then
- * @stale: the file was written to since: the table is not used any more
+ * @nlink: how many names it had when its attributes last changed
+ * @state: &enum attachment_state
  * @table: the table
  * @nr_segments: entries in @segments
  * @segments: executable segments of the file
  *
- * But for @stale nothing changes once it can be found.
+ * But for @nlink and @state nothing changes once it is live.
  */
 struct codectl_attachment {
 	struct fsnotify_mark		mark;
@@ -40,7 +53,8 @@ struct codectl_attachment {
 	u64				id;
 	struct timespec64		mtime;
 	loff_t				file_size;
-	bool				stale;
+	unsigned int			nlink;
+	int				state;
 	struct resident_table		*table;
 	unsigned int			nr_segments;
 	struct code_file_segment	segments[];

@@ -29,6 +29,7 @@
  * @last: its last address
  * @pgoff: where in @file it starts, in pages
  * @file: what it is of, or NULL
+ * @inode: that of @file
  */
 struct vma_view {
 	const struct vm_area_struct	*vma;
@@ -36,14 +37,15 @@ struct vma_view {
 	unsigned long			last;
 	unsigned long			pgoff;
 	struct file			*file;
+	const struct inode		*inode;
 };
 
 /*
  * Returns 1, 0 where nothing is mapped, and -EAGAIN if the mapping is being changed.
  *
  * Who changes the extent of a mapping writes its start, then its offset, and then the
- * tree: vma_set_range().  Here they are read the other way round, but for the tree,
- * which comes first and has to agree with the start.
+ * tree.  Here they are read the other way round, but for the tree, which comes first
+ * and has to agree with the start.
  */
 static int vma_look(struct mm_struct *mm, unsigned long addr,
 		    struct vma_view *view)
@@ -60,7 +62,9 @@ static int vma_look(struct mm_struct *mm, unsigned long addr,
 	/* Its memory may be that of another mapping by now, but of a mapping it is. */
 	view->pgoff = READ_ONCE(vma->vm_pgoff);
 	view->file = READ_ONCE(vma->vm_file);
-	/* The start after the offset. */
+	/* Of a file that is closed, the memory may be that of another file. */
+	view->inode = view->file ? file_inode(view->file) : NULL;
+	/* The start after the offset: pairs with vma_set_pgoff(). */
 	smp_rmb();
 
 	return READ_ONCE(vma->vm_start) == view->start &&
@@ -71,7 +75,7 @@ static int vma_look(struct mm_struct *mm, unsigned long addr,
 static bool vma_same(const struct vma_view *a, const struct vma_view *b)
 {
 	return a->vma == b->vma && a->start == b->start && a->last == b->last &&
-	       a->pgoff == b->pgoff && a->file == b->file;
+	       a->pgoff == b->pgoff && a->file == b->file && a->inode == b->inode;
 }
 
 /*
@@ -141,8 +145,7 @@ static int attached_find(struct mm_struct *mm, unsigned long addr,
 	if (ret <= 0)
 		return ret;
 
-	/* The mapping had the file, and the file the inode, at the second look. */
-	a = view.file ? codectl_attachment_of(file_inode(view.file)) : NULL;
+	a = view.inode ? codectl_attachment_of(view.inode) : NULL;
 	for (i = 0; a && i < a->nr_segments; i++) {
 		if (!attached_segment(&view, &a->segments[i], text))
 			continue;
@@ -193,7 +196,7 @@ static bool attached_first(const struct vma_view *view, unsigned long addr,
 	unsigned int i;
 
 	guard(rcu)();
-	a = codectl_attachment_of(file_inode(view->file));
+	a = codectl_attachment_of(view->inode);
 	for (i = 0; a && i < a->nr_segments; i++) {
 		if (!attached_segment(view, &a->segments[i], &text) ||
 		    text.start + text.size <= addr ||
@@ -224,9 +227,10 @@ static bool attached_next(struct mm_struct *mm, unsigned long addr,
 			.last	= vma->vm_end - 1,
 			.pgoff	= vma->vm_pgoff,
 			.file	= vma->vm_file,
+			.inode	= vma->vm_file ? file_inode(vma->vm_file) : NULL,
 		};
 
-		if (!(vma->vm_flags & VM_EXEC) || !view.file ||
+		if (!(vma->vm_flags & VM_EXEC) || !view.inode ||
 		    !attached_first(&view, addr, attached))
 			continue;
 		attached->file = get_file(view.file);

@@ -196,11 +196,8 @@ static int resident_add_row(struct resident_builder *b, unsigned long start,
 	}
 	table->starts[table->nr_rows] = start - table->base;
 	table->which[table->nr_rows++] = which;
-	/* It may be a large section. */
-	if (!(table->nr_rows % 256))
-		cond_resched();
 
-	return fatal_signal_pending(current) ? -EINTR : 0;
+	return 0;
 }
 
 /* The word for what the section says of an address, or a negative error. */
@@ -246,6 +243,10 @@ static int resident_add_function(struct resident_builder *b,
 			return ret;
 	}
 	for (; start < end; start += size) {
+		/* A small section may have a great many rows, all alike. */
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		ret = resident_get_rule(b, sec, start, &rule, &size);
 		if (!ret && !size)
 			ret = -EINVAL;

@@ -385,8 +385,8 @@ struct code_file_segment {
  * registered a table of its own, this one is used.  No process sees it, or can
  * remove it.  Text that something else is mapped over is not covered.
  *
- * A file that is written to or truncated loses its table, as the descriptor's
- * fdinfo and the trace say.
+ * A file that is written to or truncated, mapped shared for writing, or whose
+ * attributes are set, loses its table, as the descriptor's fdinfo and the trace say.
  *
  * Further errors: EEXIST if the file has a table, EAGAIN if it was written to
  * meanwhile, ETXTBSY if it is mapped shared for writing, so that nobody would be told
