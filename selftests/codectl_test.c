@@ -224,3 +224,15 @@ bool waits_in(pid_t tid, int nr)
 	}
 	return times == 50;
 }
+
+bool page_is_mapped(const void *page)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t entry = 0;
+	bool read;
+
+	read = pread(fd, &entry, sizeof(entry), addr_of(page) / PAGE * 8) ==
+	       sizeof(entry);
+	close(fd);
+	return !read || entry >> 63;
+}

@@ -55,6 +55,9 @@ void forget_rules(void);
 /* Whether some registration covers @addr; its page is mapped executable. */
 bool text_is_registered(uint64_t addr);
 
+/* Whether the process has the page mapped: the page cache may have it in any case. */
+bool page_is_mapped(const void *page);
+
 /*
  * Skip where the kernel has no codectl(2), unless the environment says that
  * everything is expected to be there.

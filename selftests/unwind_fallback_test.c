@@ -385,27 +385,13 @@ static const uint8_t callers[2][16] = {
 static uint8_t *callers_text;
 static bool text_was_mapped;
 
-/* Whether the page is mapped: the page cache has it in any case. */
-static bool is_mapped(const void *page)
-{
-	int fd = open("/proc/self/pagemap", O_RDONLY);
-	uint64_t entry = 0;
-	bool read;
-
-	read = pread(fd, &entry, sizeof(entry), addr_of(page) / PAGE * 8) ==
-	       sizeof(entry);
-	close(fd);
-
-	return !read || entry >> 63;
-}
-
 static noinline void walk_without_text(void)
 {
 	NOTE_FRAME();
 	text_was_mapped |= madvise(callers_text, PAGE, MADV_DONTNEED) ||
-			   is_mapped(callers_text);
+			   page_is_mapped(callers_text);
 	marker();
-	text_was_mapped |= is_mapped(callers_text);
+	text_was_mapped |= page_is_mapped(callers_text);
 	asm volatile("");
 }
 

@@ -5,7 +5,7 @@
  * A frame that a table covers is unwound by its rule or not at all: what a rule
  * cannot do ends the stack there, as a frame pointer would only be guessed.
  * Frame pointers are for code that nobody registered, or that its table does not
- * mention.
+ * mention; and for a table that would have to be waited for, where nothing can wait.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -25,6 +25,8 @@
  * table makes it long: many a function has a few hundred FREs.
  */
 #define WALK_BUDGET	SZ_64K
+/* In an NMI, where the tables of a process decide how long everybody waits. */
+#define WALK_BUDGET_NOFAULT	SZ_8K
 
 /* Of a walk that has found none, or may not go back to it. */
 static const struct attached_text no_text;
@@ -193,7 +195,7 @@ bool unwind_user_start_table(struct unwind_user_state *state,
 			     struct rule_walk *walk, bool nofault)
 {
 	state->walk = walk;
-	state->budget = WALK_BUDGET;
+	state->budget = nofault ? WALK_BUDGET_NOFAULT : WALK_BUDGET;
 	walk->gen = 0;
 	walk->cache = NULL;
 	walk->vdso = 0;
@@ -596,6 +598,9 @@ int unwind_user_next_table(struct unwind_user_state *state)
 			step->flags = UNWIND_RULE_SIGNAL;
 			break;
 		}
+		/* A table that is not in memory, for who cannot wait, is none. */
+		if (walk->nofault && walk->err == -EFAULT)
+			return -ENOENT;
 		if (walk->err != -ENOENT)
 			state->stop = codectl_rule_stop(walk->err);
 		return walk->err;

@@ -9,6 +9,8 @@ struct unwind_user_state;
 
 #ifdef CONFIG_CODECTL
 
+#include <linux/unwind_user_types.h>
+
 #include "rule_cache.h"
 
 bool codectl_enabled(void);
@@ -22,9 +24,20 @@ unsigned int unwind_user_walk(struct unwind_user_state *state,
 int unwind_user_next_table(struct unwind_user_state *state);
 void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr);
 
+/* Where there are no tables, such a walk does as perf_callchain_user() without this. */
+static inline bool unwind_user_is_nofault(const struct unwind_user_state *state)
+{
+	return state->walk->nofault;
+}
+
 #else /* !CONFIG_CODECTL */
 
 struct rule_walk {};
+
+static inline bool unwind_user_is_nofault(const struct unwind_user_state *state)
+{
+	return false;
+}
 
 static inline bool unwind_user_start_table(struct unwind_user_state *state,
 					   struct rule_walk *walk,
