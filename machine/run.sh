@@ -5,8 +5,9 @@
 #
 # Boots the machine in DIR, has it take the matrix and install and remove what is in
 # PACKAGES, and judges the stacks: OUT gets table.txt, facts, packages.tap, and a
-# flame graph for each program and tool. The settings are those of matrix/run:
-# seconds, hertz, programs, tools. Fails if the machine does, or a test of the packages.
+# flame graph for each program and tool; what was recorded stays in OUT/work where this
+# fails. The settings are those of matrix/run: seconds, hertz, programs, tools. Fails if
+# the machine does, a test of the packages, or a tool that has too few stacks.
 
 set -eu -o pipefail
 
@@ -23,21 +24,39 @@ die()
 dir=$(realpath "$1") packages=$2 out=$3
 shift 3
 rm -rf "$out"
-mkdir -p "$out/flame" "$dir/root/var/tmp/judged"
-work=$(mktemp -d) && [ -n "$work" ] || exit 1
-trap 'rm -rf "$work" "$dir/root/var/tmp/judged"' EXIT
+work=$out/work
+mkdir -p "$out/flame" "$work" "$dir/root/var/tmp/judged"
+trap 'rm -rf "$dir/root/var/tmp/judged"' EXIT
+all_tools="defer fp bpftrace offcpu bcc dwarf bpfdwarf"
+all_programs=$(sed -n 's/^\([^#[:space:]]*\)[[:space:]].*/\1/p' "$here/matrix/programs" | xargs)
+
+# check_setting NAME=VALUE
+check_setting()
+{
+	local word known
+
+	case $1 in
+	programs=*) known=$all_programs ;;
+	tools=*) known=$all_tools ;;
+	seconds=[1-9]* | hertz=[1-9]*) return ;;
+	*) die "no such setting: $1" ;;
+	esac
+	for word in ${1#*=}; do
+		[[ " $known " = *" $word "* ]] || die "no such name in $1: $word (there are: $known)"
+	done
+}
 
 # The kernel is in the image.
 make_job()
 {
-	local setting deb
+	local setting
 
 	mkdir "$work/job"
 	cp "$here"/matrix/* "$here/../scripts/tap.sh" "$work/job"
-	for deb in "$packages"/codectl_*.deb "$packages"/libcodectl*.deb; do
-		[ ! -e "$deb" ] || cp "$deb" "$work/job"
-	done
+	cp "$packages"/codectl_*.deb "$packages"/libcodectl*.deb "$work/job" ||
+		die "there are no packages of codectl in $packages"
 	for setting; do
+		check_setting "$setting"
 		printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
 	done > "$work/job/settings"
 	tar -cf "$work/job.tar" -C "$work/job" .
@@ -62,7 +81,8 @@ script_of()
 	cp "$1" "$dir/root/var/tmp/judged/data"
 	chroot "$dir/root" env -i PATH=/usr/sbin:/usr/bin HOME=/root LC_ALL=C.UTF-8 \
 		perf script -i /var/tmp/judged/data --no-inline --max-stack 512 \
-		-F comm,pid,tid,time,ip,sym --show-mmap-events --show-task-events 2> /dev/null
+		-F comm,pid,tid,time,ip,sym --show-mmap-events --show-task-events \
+		--show-lost-events 2> "$work/script.errors"
 }
 
 # Of the programs of the matrix, and of what threads of them start in.
@@ -89,10 +109,13 @@ judge()
 		echo "$phase $program $tool failed $(head -n 1 "$work/results/$name.failed")"
 		return
 	fi
-	script_of "$work/results/$name.data" > "$work/script"
 	[ ! -e "$work/results/$name.txt" ] || stacks=("$work/results/$name.txt")
-	"$here/stacks.py" --ends "$out/ends" --exe "$exe" --folded "$work/folded" \
-		"$work/script" "${stacks[@]}" > "$facts"
+	if ! script_of "$work/results/$name.data" > "$work/script" ||
+		! "$here/stacks.py" --ends "$out/ends" --exe "$exe" --folded "$work/folded" \
+			"$work/script" "${stacks[@]}" > "$facts" 2>> "$work/script.errors"; then
+		echo "$phase $program $tool failed $(tail -n 1 "$work/script.errors")"
+		return
+	fi
 	sed "s/^/$phase $program $tool /" "$facts"
 	[ ! -s "$work/folded" ] ||
 		"$flamegraph" --hash --title "$program, $tool, $phase tables" "$work/folded" \
@@ -105,7 +128,7 @@ judge_all()
 
 	for phase in without with; do
 		while read -r program _; do
-			for tool in defer fp bpftrace offcpu bcc dwarf bpfdwarf; do
+			for tool in $all_tools; do
 				name=$phase.$program.$tool
 				if [ -e "$work/results/$name.data" ] || [ -e "$work/results/$name.failed" ]; then
 					judge "$name"
@@ -120,4 +143,5 @@ boot
 find_ends
 judge_all > "$out/facts"
 awk -f "$here/table.awk" "$out/facts" | tee "$out/table.txt"
-[ ! -e "$out/packages.tap" ] || awk -f "$here/../scripts/tap-summary.awk" "$out/packages.tap"
+awk -f "$here/../scripts/tap-summary.awk" "$out/packages.tap"
+rm -rf "$work"

@@ -10,8 +10,8 @@ tool of bcc by bcc.py; then PERF-SCRIPT tells of what was mapped only.
 FILE of --ends is what ends.py prints. Processes count if the path of the file that
 they execute matches REGEX; samples without a frame in user space are counted apart.
 
-Prints "samples N", "complete N", "none N", and "ends N WHERE" for each place where
-an incomplete stack ends, the most frequent first.
+Prints "samples N", "complete N", "none N", "lost N" of all processes together, and "ends
+N WHERE" for each place where an incomplete stack ends, the most frequent first.
 """
 import argparse
 import bisect
@@ -21,6 +21,7 @@ import re
 EVENT = re.compile(r"([\d.]+): PERF_RECORD_(MMAP2?|COMM|FORK)(.*)")
 MMAP = re.compile(r" (-?\d+)/-?\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) .*?\]: "
                   r"(\S+) (.*)")
+LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)? lost (\d+)")
 FORK = re.compile(r"\((-?\d+):-?\d+\):\((-?\d+):-?\d+\)")
 EXEC = re.compile(r" exec: .*:(-?\d+)/-?\d+")
 HEAD = re.compile(r"\S.*?\s(-?\d+)/-?\d+\s+[\d.]+:\s*$")
@@ -119,7 +120,9 @@ class Judge:
         self.facts["samples"] += count
         found = [(p, *p.find(frames[-1][0])) for p in reversed(candidates)]
         process, path, offset = next((f for f in found if f[1] and self.ends.have(*f[1:])), found[0])
-        if path and self.ends.have(path, offset):
+        # What is no code on the way was invented, wherever it leads.
+        if (path and self.ends.have(path, offset) and
+                all(process.find(addr)[0] for addr, _ in frames)):
             self.facts["complete"] += count
         else:
             self.where[self.describe(process, frames)] += count
@@ -151,7 +154,10 @@ class Judge:
         """Events, and samples if these are wanted."""
         pid, frames = None, []
         for line in lines:
-            event, head = EVENT.search(line), HEAD.match(line)
+            event, head, lost = EVENT.search(line), HEAD.match(line), LOST.search(line)
+            if lost:
+                self.facts["lost"] += int(lost[1])
+                continue
             if (event or head) and pid is not None:
                 self.stack(pid, frames)
                 pid = None
@@ -183,7 +189,7 @@ class Judge:
                 add_frame(frames, line)
 
     def report(self):
-        for key in ("samples", "complete", "none"):
+        for key in ("samples", "complete", "none", "lost"):
             print(key, self.facts[key])
         for where, count in self.where.most_common():
             print("ends", count, where)

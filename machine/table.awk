@@ -3,9 +3,10 @@
 # usage: awk -f table.awk FACTS
 #
 # Prints the share of complete stacks, without tables and with them, of each program
-# by each tool, and what the incomplete ones end in.  Each line of FACTS is a phase
-# (without, with), a program, a tool, and what stacks.py prints; "failed" and the
-# reason where the tool has not run.
+# by each tool, what the incomplete ones end in, and how many have no frame in user space
+# or were lost.  Each line of FACTS is a phase (without, with), a program, a tool, and
+# what stacks.py prints; "failed" and the reason where the tool has not run.  Fails
+# if there is nothing, or too little of a program or a tool that every release has.
 
 BEGIN {
 	title["defer"] = "perf fp,defer"
@@ -60,6 +61,28 @@ function cell(program, tool,	key)
 	return share(key "without") " > " share(key "with")
 }
 
+# Processes that exit have none; so have samples that a tool could not take.
+function without_user(program, tool, phase,	key, none)
+{
+	key = program SUBSEP tool SUBSEP phase
+	none = facts[key, "none"]
+	if (none > 0.01 * (facts[key, "samples"] + none))
+		printf "  %s, %s: %d of %d\n", program, title[tool], none,
+			facts[key, "samples"] + none
+	if (facts[key, "lost"] > 0.01 * (facts[key, "samples"] + none))
+		printf "  %s, %s: %d were lost\n", program, title[tool], facts[key, "lost"]
+}
+
+function check(program, tool,	key)
+{
+	key = program SUBSEP tool SUBSEP last
+	if (tool !~ /dwarf|defer/ && (key in failed || facts[key, "samples"] < 20)) {
+		printf "FAILED: %s, %s, %s: %s\n", program, title[tool], last,
+			(key in failed) ? "the tool did not run" : "fewer than 20 samples"
+		bad = 1
+	}
+}
+
 function incomplete(program, tool, phase,	key, i, all)
 {
 	key = program SUBSEP tool SUBSEP phase
@@ -91,4 +114,14 @@ END {
 		for (c = 1; c <= nr_columns; c++)
 			if (columns[c] in seen)
 				incomplete(rows[r], columns[c], last)
+	printf "\nWithout any frame in user space, or lost, above 1 %%, %s tables:\n", last
+	for (r = 1; r <= nr_rows; r++)
+		for (c = 1; c <= nr_columns; c++)
+			if (columns[c] in seen)
+				without_user(rows[r], columns[c], last)
+	for (r = 1; r <= nr_rows; r++)
+		for (c = 1; c <= nr_columns; c++)
+			if (columns[c] in seen)
+				check(rows[r], columns[c])
+	exit bad || !nr_rows
 }

@@ -9,7 +9,7 @@
 
 attached()
 {
-	[ -s /proc/codectl_files ]
+	grep -q . /proc/codectl_files
 }
 
 # within SECONDS COMMAND...
@@ -26,7 +26,7 @@ within()
 
 converted()
 {
-	journalctl -u codectl-attach --no-pager | grep 'files have tables now'
+	journalctl -u codectl-attach --no-pager | grep '[1-9][0-9]* files have tables now'
 }
 
 state()

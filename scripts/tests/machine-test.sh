@@ -50,7 +50,7 @@ printf '%s\n' '1010 1050 /usr/bin/prog' '500 520 /usr/lib/libc.so.6' > "$work/en
 	sample 7 2.200000 'ffffffff81000000 do_it' '5010 _start'
 } > "$work/whole"
 judged "stacks that end at the entry point, or where a thread starts" \
-	"$(printf '%s\n' 'samples 3' 'complete 3' 'none 0')" --folded "$work/folded" "$work/whole"
+	"$(printf '%s\n' 'samples 3' 'complete 3' 'none 0' 'lost 0')" --folded "$work/folded" "$work/whole"
 grep -q -x 'prog+0x1020;libc.so.6+0x100;main;f 1' "$work/folded"
 result $? "a stack without symbols is drawn by offsets"
 
@@ -64,7 +64,7 @@ result $? "a stack without symbols is drawn by offsets"
 	sample 7 2.500000 'ffffffff81000000 do_it'
 	sample 7 2.600000
 } > "$work/cut"
-judged "stacks that end elsewhere, by where" "$(printf '%s\n' 'samples 5' 'complete 0' 'none 2' \
+judged "stacks that end elsewhere, by where" "$(printf '%s\n' 'samples 5' 'complete 0' 'none 2' 'lost 0' \
 	'ends 2 main (prog)' 'ends 1 f (prog), then no code' 'ends 1 0x1200 (prog)' \
 	'ends 1 f (prog)')" "$work/cut"
 
@@ -75,7 +75,7 @@ judged "stacks that end elsewhere, by where" "$(printf '%s\n' 'samples 5' 'compl
 	sample 9 2.000000 '5020 _start'
 } > "$work/others"
 judged "programs that nobody asked for do not count" \
-	"$(printf '%s\n' 'samples 0' 'complete 0' 'none 0')" "$work/others"
+	"$(printf '%s\n' 'samples 0' 'complete 0' 'none 0' 'lost 0')" "$work/others"
 
 {
 	mapped
@@ -87,7 +87,7 @@ judged "programs that nobody asked for do not count" \
 	sample 7 3.500000 '5020 _start'
 } > "$work/forked"
 judged "a child has the mappings of its parent until it executes something" \
-	"$(printf '%s\n' 'samples 3' 'complete 2' 'none 0' 'ends 1 nowhere, then no code')" \
+	"$(printf '%s\n' 'samples 3' 'complete 2' 'none 0' 'lost 0' 'ends 1 nowhere, then no code')" \
 	"$work/forked"
 
 {
@@ -98,7 +98,7 @@ judged "a child has the mappings of its parent until it executes something" \
 	sample 7 2.000000 '5020 _start'
 } > "$work/running"
 judged "what ran before the recording is not what its parent is" \
-	"$(printf '%s\n' 'samples 1' 'complete 1' 'none 0')" "$work/running"
+	"$(printf '%s\n' 'samples 1' 'complete 1' 'none 0' 'lost 0')" "$work/running"
 
 {
 	mapped
@@ -106,7 +106,7 @@ judged "what ran before the recording is not what its parent is" \
 	sample 7 3.100000 '5020 _start'
 } > "$work/over"
 judged "what is mapped over the program is not the program" \
-	"$(printf '%s\n' 'samples 1' 'complete 0' 'none 0' 'ends 1 compiled code')" "$work/over"
+	"$(printf '%s\n' 'samples 1' 'complete 0' 'none 0' 'lost 0' 'ends 1 compiled code')" "$work/over"
 
 mapped > "$work/maps"
 cat > "$work/bpftrace" <<-END
@@ -123,7 +123,7 @@ cat > "$work/bpftrace" <<-END
 	    5020 0x5020 ([unknown])
 	]: 1
 END
-judged "what bpftrace prints" "$(printf '%s\n' 'samples 42' 'complete 40' 'none 3' \
+judged "what bpftrace prints" "$(printf '%s\n' 'samples 42' 'complete 40' 'none 3' 'lost 0' \
 	'ends 2 f (prog), then no code')" "$work/maps" "$work/bpftrace"
 
 cat > "$work/bcc" <<-END
@@ -139,8 +139,17 @@ cat > "$work/bcc" <<-END
 	        5
 
 END
-judged "what bcc prints" "$(printf '%s\n' 'samples 35' 'complete 30' 'none 0' 'ends 5 f (prog)')" \
+judged "what bcc prints" "$(printf '%s\n' 'samples 35' 'complete 30' 'none 0' 'lost 0' 'ends 5 f (prog)')" \
 	"$work/maps" "$work/bcc"
+
+{
+	mapped
+	sample 7 2.000000 '5200 f' '42 [unknown]' '5020 _start'
+	echo 'prog  7/7  3.000000: PERF_RECORD_LOST lost 12'
+	echo 'prog  7/7  3.000000: PERF_RECORD_LOST_SAMPLES lost 3'
+} > "$work/invented"
+judged "what is invented on the way, and what was lost" "$(printf '%s\n' 'samples 1' 'complete 0' \
+	'none 0' 'lost 15' 'ends 1 f (prog), then no code')" "$work/invented"
 
 # Its own program: where it is entered, and where its only thread ends.
 cat > "$work/prog.c" <<-END
@@ -155,12 +164,14 @@ libc=$(cc -print-file-name=libc.so.6)
 [ "$("$machine/ends.py" '' "$(realpath "$libc")" | wc -l)" -ge 2 ]
 result $? "... and what clone() and clone3() of the C library leave"
 
-cat > "$work/facts" <<-END
+cat > "$work/table.facts" <<-END
 	without prog defer samples 200
 	without prog defer complete 1
 	without prog defer ends 199 f (prog)
 	with prog defer samples 200
 	with prog defer complete 190
+	with prog defer none 50
+	with prog defer lost 9
 	with prog defer ends 10 g (prog), then no code
 	without prog dwarf samples 100
 	without prog dwarf complete 100
@@ -168,7 +179,8 @@ cat > "$work/facts" <<-END
 	with prog bcc samples 19
 	with prog bcc complete 19
 END
-awk -f "$machine/table.awk" "$work/facts" > "$work/table"
+awk -f "$machine/table.awk" "$work/table.facts" > "$work/table"
+status=$?
 diff "$work/table" - <<-END | sed 's/^/# /'
 	% of stacks that are complete, without > with tables
 
@@ -178,6 +190,15 @@ diff "$work/table" - <<-END | sed 's/^/# /'
 	Incomplete, by where they end, with tables:
 	prog, perf fp,defer, with:
 	    5.0 %  g (prog), then no code
+
+	Without any frame in user space, or lost, above 1 %, with tables:
+	  prog, perf fp,defer: 50 of 250
+	  prog, perf fp,defer: 9 were lost
+	FAILED: prog, bcc profile, with: fewer than 20 samples
 END
 result "${PIPESTATUS[0]}" "the table, and what is incomplete"
+[ "$status" = 1 ]
+result $? "... which is a failure where there are too few samples"
+! awk -f "$machine/table.awk" /dev/null > "$work/table"
+result $? "... or none at all"
 finish
