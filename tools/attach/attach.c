@@ -3,13 +3,11 @@
 #include <errno.h>
 #include <getopt.h>
 #include <linux/codectl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 #include "../sframe/table_load.h"
 #include "../sframe/work.h"
 #include "../tool.h"
+#include "converter.h"
 #include "files.h"
 #include "follow.h"
 
@@ -30,15 +29,23 @@
 #define FOLLOW_MS	200
 /* How long what is of no use any more may stay, in seconds. */
 #define STALE_SECONDS	60
+/* How often it is looked for what nobody has mapped. */
+#define UNMAPPED_SECONDS 300
+/* How often progress is told where that is no terminal. */
+#define SAY_SECONDS	60
 
 struct attach {
 	struct files files;
 	const char *store_path;
 	int store;
-	bool all, verbose;
+	struct converter converter;
+	bool all, some, verbose;	/* some: those that were named */
+	bool full;			/* some have no table for lack of room */
 	size_t nr, without;
 	unsigned long long bytes;
 };
+
+static const char no_room[] = "no room: see kernel.codectl_attached_kb";
 
 static volatile sig_atomic_t ended, asked;
 
@@ -90,8 +97,9 @@ static const char *attach_table(struct file *file, const struct loaded_table *ta
 	file->attached = syscall(__NR_codectl, CODE_ATTACH_FILE, &info, sizeof(info), 0);
 	if (file->attached >= 0)
 		return NULL;
-	return errno == EEXIST ? "another process has attached a table" :
-	       errno == ENOSPC ? "no room: see kernel.codectl_attached_kb" :
+	if (errno == ENOSPC)
+		return no_room;
+	return errno == EEXIST ? "it has a table already" :
 	       errno == ETXTBSY ? "somebody can write to it" :
 				 strerror(errno);
 }
@@ -126,7 +134,7 @@ static const char *attach_file(struct attach *a, struct file *file)
 
 	stored = store_read(a->store, &file->key);
 	if (stored < 0)
-		return "has no table";
+		return "its table has gone from the store";
 	wrong = attach_stored(file, stored);
 	close(stored);
 	return wrong;
@@ -134,80 +142,111 @@ static const char *attach_file(struct attach *a, struct file *file)
 
 /* ------------------------------------------------------------------ all files */
 
-/* By as many processes as there are CPUs, when nobody else wants these. */
-static void convert(struct work *work)
+/* It has a table now, or never gets one. */
+static void settle(struct attach *a, struct file *file)
 {
-	const struct sched_param param = { 0 };
-	pid_t pid = fork();
-
-	if (pid < 0)
-		die("cannot start a process: %s", strerror(errno));
-	if (pid) {
-		waitpid(pid, NULL, 0);
+	file->pending = false;
+	if (!file->wrong)
+		file->wrong = attach_file(a, file);
+	if (!file->wrong) {
+		a->nr++;
+		a->bytes += bytes_of(file->attached);
 		return;
 	}
-	sched_setscheduler(0, SCHED_IDLE, &param);
-	work_run(work);
-	_exit(0);
-}
-
-/* Tables for the new files that have none in the store. */
-static void convert_new(struct attach *a)
-{
-	struct files *files = &a->files;
-	struct work work = {
-		.store = a->store,
-		.tree = true,
-		.quiet = true,
-		.jobs = sysconf(_SC_NPROCESSORS_ONLN),
-	};
-
-	work.paths = need(calloc(files->nr - files->old, sizeof(*work.paths)));
-	for (size_t i = files->old; i < files->nr; i++) {
-		struct file *file = &files->file[i];
-
-		file->wrong = key_of(file);
-		if (!file->wrong && !store_has(a->store, &file->key))
-			work.paths[work.nr++] = path_of(file);
-	}
-	if (work.nr)
-		convert(&work);
-	while (work.nr)
-		free(work.paths[--work.nr]);
-	free(work.paths);
+	close(file->fd);
+	file->fd = -1;
+	a->without++;
+	a->full |= file->wrong == no_room;
+	if (a->verbose || file->named)
+		fprintf(stderr, "codectl: %s: %s\n", file->name, file->wrong);
 }
 
 /* What was added since the last call. */
-static void attach_new(struct attach *a)
+static void look_at_new(struct attach *a)
 {
 	struct files *files = &a->files;
 
-	if (files->old == files->nr)
-		return;
-	convert_new(a);
 	for (; files->old < files->nr; files->old++) {
 		struct file *file = &files->file[files->old];
 
-		if (!file->wrong)
-			file->wrong = attach_file(a, file);
-		if (file->wrong) {
-			close(file->fd);
-			file->fd = -1;
-			a->without++;
-			if (a->verbose)
-				fprintf(stderr, "codectl: %s: %s\n", file->name,
-					file->wrong);
-			continue;
-		}
-		a->nr++;
-		a->bytes += bytes_of(file->attached);
+		file->wrong = key_of(file);
+		if (file->wrong || store_has(a->store, &file->key))
+			settle(a, file);
+		else
+			file->pending = true;
 	}
+}
+
+/* Those whose table has come, and with @last all that a converter was given. */
+static void settle_pending(struct attach *a, bool last)
+{
+	for (size_t i = 0; i < a->files.nr; i++) {
+		struct file *file = &a->files.file[i];
+
+		if (!file->pending || !file->given)
+			continue;
+		if (!store_has(a->store, &file->key)) {
+			if (!last)
+				continue;
+			file->wrong = converter_wrong(&a->converter, file);
+		}
+		settle(a, file);
+	}
+}
+
+static size_t count_pending(const struct files *files)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < files->nr; i++)
+		nr += files->file[i].pending;
+	return nr;
+}
+
+/* Without waiting for who makes tables; whether some are still to come. */
+static bool attach_new(struct attach *a)
+{
+	bool last;
+
+	look_at_new(a);
+	if (a->converter.pid) {
+		last = converter_has_ended(&a->converter);
+		settle_pending(a, last);
+		if (last)
+			converter_free(&a->converter);
+	}
+	if (!a->converter.pid && count_pending(&a->files))
+		converter_start(&a->converter, &a->files, a->store);
+	return a->converter.pid;
 }
 
 static void report(const struct attach *a)
 {
 	fprintf(stderr, "codectl: %zu files have tables now, of %.1f MiB; %zu have none\n",
 		a->nr, a->bytes / 1048576.0, a->without);
+	if (a->files.unopened)
+		fprintf(stderr, "codectl: %zu mappings could not be looked at: %s\n",
+			a->files.unopened, strerror(a->files.error));
+}
+
+/* All that there are tables to be made for at the start, which may take minutes. */
+static void attach_first(struct attach *a)
+{
+	bool terminal = isatty(STDERR_FILENO);
+	time_t said = time(NULL);
+
+	while (attach_new(a)) {
+		if (terminal)
+			fprintf(stderr, "\r%zu files have tables, %zu to come ", a->nr,
+				count_pending(&a->files));
+		else if (time(NULL) - said >= SAY_SECONDS && (said = time(NULL)))
+			fprintf(stderr, "codectl: %zu files have tables, %zu to come\n",
+				a->nr, count_pending(&a->files));
+		usleep(FOLLOW_MS * 1000);
+	}
+	if (terminal)
+		fputs("\r\033[K", stderr);
+	report(a);
 }
 
 /* Each table takes a descriptor. */
@@ -232,17 +271,23 @@ static void catch_signals(void)
 
 static void drop_stale(struct attach *a)
 {
-	static time_t last;
+	static time_t last, last_unmapped;
 	time_t now = time(NULL);
+	int unmapped = -1;
 
 	if (!last)
-		last = now;
+		last = last_unmapped = now;
 	if (!asked && now - last < STALE_SECONDS)
 		return;
+	if (a->all && (asked || a->full || now - last_unmapped >= UNMAPPED_SECONDS)) {
+		unmapped = asked || a->full ? 0 : FILES_UNMAPPED;
+		last_unmapped = now;
+	}
+	if ((files_drop_stale(&a->files, unmapped) || asked || a->full) && a->all)
+		files_add_all(&a->files);
+	a->full = false;
 	asked = 0;
 	last = now;
-	if (files_drop_stale(&a->files) && a->all)
-		files_add_all(&a->files);
 }
 
 /* Until the command has ended, or this process is told to. */
@@ -257,6 +302,16 @@ static void stay(struct attach *a, struct follow *follow, struct child *child)
 		}
 		drop_stale(a);
 	}
+}
+
+static void add_process(struct attach *a, pid_t pid)
+{
+	size_t unopened = a->files.unopened, nr = a->files.nr;
+
+	if (!files_add_process(&a->files, pid))
+		die_proc(pid, "maps", errno);
+	if (a->files.unopened > unopened && a->files.nr == nr)
+		die_proc(pid, "map_files", a->files.error);
 }
 
 static void parse_options(struct attach *a, int argc, char **argv)
@@ -278,8 +333,8 @@ static void parse_options(struct attach *a, int argc, char **argv)
 			break;
 		case 'p':
 			pid = need_pid(optarg);
-			if (!files_add_process(&a->files, pid))
-				die_proc(pid, "maps", errno);
+			add_process(a, pid);
+			a->some = true;
 			break;
 		case 's':
 			a->store_path = optarg;
@@ -301,10 +356,13 @@ static char **add_arguments(struct attach *a, int argc, char **argv)
 	bool command = optind > 1 && !strcmp(argv[optind - 1], "--");
 
 	for (; optind < argc && !command; optind++) {
-		if (!strcmp(argv[optind], "--"))
-			command = true;
-		else if (!files_add(&a->files, argv[optind], argv[optind]))
-			die("cannot open %s: %s", argv[optind], strerror(errno));
+		command = !strcmp(argv[optind], "--");
+		if (command)
+			continue;
+		a->some = true;
+		if (!files_add_named(&a->files, argv[optind]))
+			die("cannot open %s: %s", argv[optind],
+			    errno == EINVAL ? "not a regular file" : strerror(errno));
 	}
 	if (command && optind == argc)
 		die_usage("no command after --");
@@ -324,17 +382,17 @@ int cmd_attach(int argc, char **argv)
 	struct child child = { 0 };
 	char **command;
 
+	need_codectl();
 	raise_limit();
 	parse_options(&a, argc, argv);
 	command = add_arguments(&a, argc, argv);
-	a.all |= !a.files.nr;
+	a.all |= !a.some;
 	a.store = store_open(a.store_path);
 	if (a.all) {
 		follow = follow_start();
 		files_add_all(&a.files);
 	}
-	attach_new(&a);
-	report(&a);
+	attach_first(&a);
 	catch_signals();
 	if (command) {
 		child_prepare(&child, command);

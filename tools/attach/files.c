@@ -7,21 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../tool.h"
 #include "files.h"
 
-bool files_have(const struct files *files, dev_t dev, ino_t ino)
+uint64_t files_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+struct file *files_find(const struct files *files, dev_t dev, ino_t ino)
 {
 	for (size_t i = 0; i < files->nr; i++)
 		if (files->file[i].dev == dev && files->file[i].ino == ino)
-			return true;
-	return false;
+			return &files->file[i];
+	return NULL;
 }
 
 static void append(struct files *files, const struct stat *stat, int fd,
-		   const char *name)
+		   const char *name, bool named)
 {
 	if (!(files->nr & (files->nr - 1)))
 		files->file = need(reallocarray(files->file,
@@ -29,24 +38,39 @@ static void append(struct files *files, const struct stat *stat, int fd,
 						sizeof(*files->file)));
 	files->file[files->nr++] = (struct file){
 		.dev = stat->st_dev, .ino = stat->st_ino, .fd = fd,
-		.name = escape(name, strlen(name), ""), .attached = -1,
+		.name = escape(name, strlen(name), ""), .named = named,
+		.seen = files_now(), .attached = -1,
 	};
 }
 
-bool files_add(struct files *files, const char *path, const char *name)
+/* Unless it is there already; false with errno, EINVAL if it is no regular file. */
+static bool add(struct files *files, const char *path, const char *name, bool named)
 {
 	/* Of what may be a pipe or a device. */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct file *file;
 	struct stat stat;
 
 	if (fd < 0)
 		return false;
-	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) &&
-	    !files_have(files, stat.st_dev, stat.st_ino))
-		append(files, &stat, fd, name);
-	else
+	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode)) {
 		close(fd);
+		errno = EINVAL;
+		return false;
+	}
+	file = files_find(files, stat.st_dev, stat.st_ino);
+	if (!file) {
+		append(files, &stat, fd, name, named);
+		return true;
+	}
+	file->seen = files_now();
+	close(fd);
 	return true;
+}
+
+bool files_add_named(struct files *files, const char *path)
+{
+	return add(files, path, path, true);
 }
 
 void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
@@ -54,7 +78,10 @@ void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 {
 	char *path = format("/proc/%d/map_files/%lx-%lx", pid, start, end);
 
-	files_add(files, path, name);
+	if (!add(files, path, name, false) && (errno == EPERM || errno == EACCES)) {
+		files->unopened++;
+		files->error = errno;
+	}
 	free(path);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "../sframe/store.h"
@@ -15,8 +16,13 @@ struct file {
 	ino_t ino;
 	int fd;			/* open for reading; -1: it gets no table */
 	char *name;		/* to be shown */
+	bool named;		/* by the user */
+	uint64_t seen;		/* when somebody had it mapped: files_now() */
 	int attached;		/* what CODE_ATTACH_FILE has returned, or -1 */
 	struct store_key key;	/* of its table */
+	bool pending;		/* that is not in the store yet */
+	bool given;		/* to a converter */
+	size_t job;		/* which one of its files it is then */
 	const char *wrong;	/* why it gets none, or NULL */
 };
 
@@ -24,10 +30,15 @@ struct files {
 	struct file *file;
 	size_t nr;
 	size_t old;		/* those that were looked at before */
+	size_t unopened;	/* mappings whose file could not be opened */
+	int error;		/* why the last of these could not */
 };
 
-/* Adds the file, unless it is there already or no regular one.  False if it cannot be opened. */
-bool files_add(struct files *files, const char *path, const char *name);
+/* Nanoseconds of the monotonic clock. */
+uint64_t files_now(void);
+
+/* Adds the regular file that the user has named; false with errno, EINVAL if it is none. */
+bool files_add_named(struct files *files, const char *path);
 
 /*
  * Adds what the process has mapped to execute.  The files are opened by the mapping:
@@ -43,13 +54,18 @@ void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 /* All processes that can be looked at. */
 void files_add_all(struct files *files);
 
-bool files_have(const struct files *files, dev_t dev, ino_t ino);
+/* NULL if it is not there. */
+struct file *files_find(const struct files *files, dev_t dev, ino_t ino);
+
+/* How long a file that nobody has mapped keeps its table, in seconds. */
+#define FILES_UNMAPPED	600
 
 /*
- * Forgets what is of no use any more: files that got no table, or were written to since,
- * and deleted ones that nobody has mapped, which would take up room on their disk.
- * Whether one was written to: it may get a table again.
+ * Forgets what is of no use any more: files that got no table, or lost it since, and
+ * deleted ones that nobody has mapped, which would take up room on their disk.  With
+ * @unmapped also those that were not mapped for that many seconds, so that their file
+ * systems can be unmounted; else -1.  Whether a table was lost: the file may get another.
  */
-bool files_drop_stale(struct files *files);
+bool files_drop_stale(struct files *files, int unmapped);
 
 #endif

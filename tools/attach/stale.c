@@ -38,35 +38,53 @@ static void close_file(struct file *file)
 	free(file->name);
 }
 
-/* Whether it is to go; @mapped are those that are in use, once somebody asks. */
-static bool is_left_over(const struct file *file, struct files *mapped)
-{
-	if (!is_deleted(file))
-		return false;
-	if (!mapped->nr)
-		files_add_all(mapped);
-	return !files_have(mapped, file->dev, file->ino);
-}
-
-bool files_drop_stale(struct files *files)
+/* Notes of each whether somebody has it mapped now. */
+static void look_who_is_mapped(struct files *files)
 {
 	struct files mapped = { 0 };
+	struct file *file;
+
+	files_add_all(&mapped);
+	while (mapped.nr) {
+		struct file *now = &mapped.file[--mapped.nr];
+
+		file = files_find(files, now->dev, now->ino);
+		if (file)
+			file->seen = now->seen;
+		close_file(now);
+	}
+	free(mapped.file);
+}
+
+static bool any_deleted(const struct files *files)
+{
+	for (size_t i = 0; i < files->nr; i++)
+		if (is_deleted(&files->file[i]))
+			return true;
+	return false;
+}
+
+bool files_drop_stale(struct files *files, int unmapped)
+{
+	uint64_t now = files_now();
 	bool any_written = false;
 	size_t kept = 0;
 
+	if (unmapped >= 0 || any_deleted(files))
+		look_who_is_mapped(files);
 	for (size_t i = 0; i < files->nr; i++) {
 		struct file *file = &files->file[i];
 		bool written = file->attached >= 0 && was_written_to(file);
+		bool gone = file->seen < now &&
+			    (is_deleted(file) || (unmapped >= 0 && !file->named &&
+						  now - file->seen > unmapped * 1000000000ULL));
 
 		any_written |= written;
-		if (file->attached < 0 || written || is_left_over(file, &mapped))
+		if ((file->attached < 0 && !file->pending) || written || gone)
 			close_file(file);
 		else
 			files->file[kept++] = *file;
 	}
 	files->nr = files->old = kept;
-	while (mapped.nr)
-		close_file(&mapped.file[--mapped.nr]);
-	free(mapped.file);
 	return any_written;
 }

@@ -2,17 +2,21 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "image.h"
 
 #define MAX_SIZE	(4L << 30)
+/* Of a file that nobody vouches for, all of which is copied to memory. */
+#define MAX_COPIED	(1L << 30)
 
 static bool is_elf(int fd)
 {
@@ -116,17 +120,31 @@ static const char *open_fd(int fd, struct image *image, bool *elf)
 	*elf = S_ISREG(stat.st_mode) && is_elf(fd);
 	if (!*elf)
 		return "not an ELF program or library for x86-64";
-	if (stat.st_size > MAX_SIZE)
-		return "larger than 4 GiB";
-	image->size = stat.st_size;
 	image->trusted = is_trusted(fd, &stat);
+	if (stat.st_size > (image->trusted ? MAX_SIZE : MAX_COPIED))
+		return image->trusted ? "larger than 4 GiB" :
+		       "larger than 1 GiB, and others can write to it";
+	image->size = stat.st_size;
 	return map(fd, image) ? NULL : strerror(errno);
 }
 
-const char *image_open(const char *path, struct image *image, bool *elf)
+/*
+ * Of what may be a pipe or a device.  In a tree that others can write to, what was no
+ * link when it was found may be one by now, and lead to any device.
+ */
+static int open_path(const char *path, bool no_links)
 {
-	/* Of what may be a pipe or a device. */
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct open_how how = {
+		.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		.resolve = no_links ? RESOLVE_NO_SYMLINKS : 0,
+	};
+
+	return syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+const char *image_open(const char *path, bool no_links, struct image *image, bool *elf)
+{
+	int fd = open_path(path, no_links);
 	const char *wrong;
 
 	*elf = true;

@@ -19,10 +19,11 @@ struct image {
 };
 
 /*
- * Opens the regular file @path.  What is wrong, or NULL; *@elf is false if it is no
- * ELF program or library for x86-64.
+ * Opens the regular file @path; with @no_links no symbolic link is followed anywhere in
+ * that.  What is wrong, or NULL; *@elf is false if it is no ELF program or library for
+ * x86-64.
  */
-const char *image_open(const char *path, struct image *image, bool *elf);
+const char *image_open(const char *path, bool no_links, struct image *image, bool *elf);
 
 /* The key of what is in it: its SHA-256.  False without memory. */
 bool image_hash(const struct image *image, struct store_key *key);

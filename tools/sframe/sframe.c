@@ -55,8 +55,11 @@ static int compare_inodes(const void *a, const void *b)
 /* The regular files below @dir, each inode once; no symbolic link is followed. */
 static void find_files(const char *dir, struct work *work)
 {
-	if (nftw(dir, add_found, 64, FTW_PHYS))
+	char *path = realpath(dir, NULL);
+
+	if (!path || nftw(path, add_found, 64, FTW_PHYS))
 		die("cannot read %s: %s", dir, strerror(errno));
+	free(path);
 	if (nr_found)
 		qsort(found, nr_found, sizeof(*found), compare_inodes);
 	work->paths = need(calloc(nr_found + 1, sizeof(*work->paths)));

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Files are shared out among processes, which take the next one each. */
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,20 +84,23 @@ static const char *finish(const struct work *work, const struct image *image,
 	return wrong;
 }
 
-static void convert(const struct work *work, const char *path, struct totals *totals)
+static void convert(const struct work *work, size_t i, struct totals *totals)
 {
 	struct conversion conversion = { 0 };
+	const char *path = work->paths[i], *wrong;
 	struct image image;
-	const char *wrong;
 	bool elf;
 
-	wrong = image_open(path, &image, &elf);
+	wrong = image_open(path, work->tree && !work->wrong, &image, &elf);
 	if (!wrong) {
 		wrong = convert_start(&conversion, image.data, image.size);
 		if (!wrong)
 			wrong = finish(work, &image, &conversion, totals);
 		image_close(&image);
 	}
+	/* A literal, or one of the C library's: the same in all of these processes. */
+	if (work->wrong)
+		work->wrong[i] = wrong;
 	if (!wrong)
 		return;
 	if (work->tree && (!elf || convert_is_passed_over(&conversion))) {
@@ -111,13 +116,15 @@ static void convert(const struct work *work, const char *path, struct totals *to
 
 static pid_t start(const struct work *work, struct shared *shared, unsigned long job)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 	size_t i;
 
 	if (pid)
 		return pid;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
 	while ((i = atomic_fetch_add(&shared->next, 1)) < work->nr)
-		convert(work, work->paths[i], &shared->totals[job]);
+		convert(work, i, &shared->totals[job]);
 	_exit(0);
 }
 
@@ -180,7 +187,7 @@ const char *work_key(const char *path, struct store_key *key)
 	const char *wrong;
 	bool elf;
 
-	wrong = image_open(path, &image, &elf);
+	wrong = image_open(path, false, &image, &elf);
 	if (wrong)
 		return wrong;
 	wrong = convert_start(&conversion, image.data, image.size);

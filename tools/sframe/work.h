@@ -17,6 +17,7 @@ struct work {
 	bool by_content;	/* do not believe a build-id */
 	bool tree;		/* most files are none that could be converted */
 	bool quiet;		/* say nothing */
+	const char **wrong;	/* shared memory: what is wrong with each, or NULL */
 	unsigned long jobs;	/* processes */
 };
 

@@ -204,7 +204,7 @@ static void compressed_debug_frame_is_read(void)
 	struct row *rows;
 	bool elf;
 
-	CHECK(!image_open(DEBUG_OBJECT, &other, &elf));
+	CHECK(!image_open(DEBUG_OBJECT, false, &other, &elf));
 	rows = read_rows(other.data, other.size, &object);
 	CHECK(rows && object.nr_rows == nr_expected);
 	for (size_t i = 0; rows && i < nr_expected; i++)
@@ -388,7 +388,7 @@ int main(void)
 {
 	bool elf;
 
-	if (image_open(CFI_OBJECT, &image, &elf)) {
+	if (image_open(CFI_OBJECT, false, &image, &elf)) {
 		printf("Bail out! no %s\n", CFI_OBJECT);
 		return 1;
 	}

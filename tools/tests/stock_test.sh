@@ -106,7 +106,7 @@ test_files()
 	check "it says what it has attached" grep -q 'files have tables now' "$out/stderr"
 	count_whole "$out/files.data"
 	check "99 % of the stacks are complete" at_least 99
-	check "nothing is attached any more" [ ! -s /proc/codectl_files ]
+	check "nothing is attached any more" eval '! grep -q . /proc/codectl_files'
 }
 
 test_running()
@@ -188,6 +188,7 @@ test_stale()
 	stop_load
 	kill -HUP $tool
 	check "and no longer" eventually has_none
+	check "nor does anything else keep one that does not run" eventually eval '! has_table'
 }
 
 test_follow()
@@ -211,12 +212,16 @@ test_follow()
 	kill -TERM $tool
 	wait $tool
 	check "it ends when it is told to" [ $? = 0 ]
-	check "and nothing is attached any more" [ ! -s /proc/codectl_files ]
+	check "and nothing is attached any more" eval '! grep -q . /proc/codectl_files'
 }
 
 test_errors()
 {
 	check "a file that is not there" fails_with 1 'cannot open' attach /nothing
+	check "a directory" fails_with 1 'not a regular file' attach /tmp -- true
+	echo text > "$out/text"
+	codectl_is 0 attach --store "$store" "$out/text" -- true && said 'text: not an ELF program'
+	check "a file that can have none is named" [ $? = 0 ]
 	check "no command after --" fails_with 2 'no command' attach "$perl" --
 	codectl_is 1 attach --store "$store" "$perl" -- /nothing && said 'cannot run /nothing'
 	check "a command that is not there" [ $? = 0 ]
@@ -226,6 +231,17 @@ test_errors()
 	dd if=/dev/zero of="$out/damaged" bs=4096 seek=1 conv=notrunc 2> /dev/null
 	check "a file that is damaged does no harm" \
 		codectl_is 0 attach --store "$store" "$out/damaged" -- true
+}
+
+# While tables are made, by several processes.
+test_killed()
+{
+	codectl attach --store "$out/killed" "$stock"/lib/* -- true 2> /dev/null &
+	tool=$!
+	usleep 500000
+	kill -KILL $tool
+	wait $tool
+	check "who makes tables ends with who asked for them" eventually eval '! pidof codectl'
 }
 
 hold_tracepoints
@@ -250,5 +266,6 @@ test_service()
 test_namespace
 test_service
 test_follow
+test_killed
 test_errors
 finish

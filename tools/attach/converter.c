@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../sframe/work.h"
+#include "../tool.h"
+#include "converter.h"
+
+/* Where memory runs out, this can be done again. */
+static void be_first_to_go(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		dprintf(fd, "1000");
+		close(fd);
+	}
+}
+
+/* When nobody else wants the CPUs. */
+static void run(const struct work *work, pid_t parent)
+{
+	const struct sched_param param = { 0 };
+	struct store_pruned pruned;
+
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	be_first_to_go();
+	sched_setscheduler(0, SCHED_IDLE, &param);
+	work_run(work);
+	store_prune(work->store, (uint64_t)STORE_MAX_MIB << 20, STORE_MAX_DAYS, &pruned);
+	_exit(0);
+}
+
+/* The files that are pending, as paths of this process. */
+static void collect(struct work *work, struct files *files)
+{
+	work->paths = need(calloc(files->nr, sizeof(*work->paths)));
+	for (size_t i = 0; i < files->nr; i++) {
+		struct file *file = &files->file[i];
+
+		if (!file->pending)
+			continue;
+		file->given = true;
+		file->job = work->nr;
+		work->paths[work->nr++] = format("/proc/self/fd/%d", file->fd);
+	}
+}
+
+void converter_start(struct converter *converter, struct files *files, int store)
+{
+	struct work work = {
+		.store = store,
+		.tree = true,
+		.quiet = true,
+		.jobs = sysconf(_SC_NPROCESSORS_ONLN),
+	};
+	pid_t parent = getpid();
+
+	collect(&work, files);
+	converter->nr = work.nr;
+	converter->wrong = mmap(NULL, work.nr * sizeof(*converter->wrong),
+				PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (converter->wrong == MAP_FAILED)
+		die("out of memory");
+	work.wrong = converter->wrong;
+	converter->pid = fork();
+	if (converter->pid < 0)
+		die("cannot start a process: %s", strerror(errno));
+	if (!converter->pid)
+		run(&work, parent);
+	while (work.nr)
+		free(work.paths[--work.nr]);
+	free(work.paths);
+}
+
+bool converter_has_ended(struct converter *converter)
+{
+	return waitpid(converter->pid, NULL, WNOHANG) > 0;
+}
+
+const char *converter_wrong(const struct converter *converter, const struct file *file)
+{
+	const char *wrong = converter->wrong[file->job];
+
+	return wrong ? wrong : "who made its table was killed";
+}
+
+void converter_free(struct converter *converter)
+{
+	munmap(converter->wrong, converter->nr * sizeof(*converter->wrong));
+	*converter = (struct converter){ 0 };
+}

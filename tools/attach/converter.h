@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A process beside this one that makes the tables which are not in the store. */
+#ifndef ATTACH_CONVERTER_H
+#define ATTACH_CONVERTER_H
+
+#include "files.h"
+
+struct converter {
+	pid_t pid;		/* 0: there is none */
+	size_t nr;		/* files that it was given */
+	const char **wrong;	/* what is wrong with each, or NULL; shared with it */
+};
+
+/*
+ * Starts one for all files that are pending, and tells each which one it is.  It
+ * leaves the tables in the store, of which it removes what is too much then; and
+ * ends with this process.
+ */
+void converter_start(struct converter *converter, struct files *files, int store);
+
+/* Whether it has done all; until converter_free(), what was wrong can be asked for. */
+bool converter_has_ended(struct converter *converter);
+
+/* Of a file that it was given. */
+const char *converter_wrong(const struct converter *converter, const struct file *file);
+
+void converter_free(struct converter *converter);
+
+#endif
