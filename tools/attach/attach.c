@@ -235,7 +235,7 @@ static void attach_first(struct attach *a)
 	bool terminal = isatty(STDERR_FILENO);
 	time_t said = time(NULL);
 
-	while (attach_new(a)) {
+	while (attach_new(a) && !ended) {
 		if (terminal)
 			fprintf(stderr, "\r%zu files have tables, %zu to come ", a->nr,
 				count_pending(&a->files));
@@ -392,8 +392,10 @@ int cmd_attach(int argc, char **argv)
 		follow = follow_start();
 		files_add_all(&a.files);
 	}
-	attach_first(&a);
 	catch_signals();
+	attach_first(&a);
+	if (command && ended)
+		die("interrupted");
 	if (command) {
 		child_prepare(&child, command);
 		child_release(&child, command[0]);
