@@ -7,6 +7,7 @@
 #include "trace_fixture.h"
 
 #define BUDGET		65536
+#define BUDGET_AT_ONCE	8192
 #define MOST_ROWS	65535
 #define CHAIN		64
 
@@ -85,6 +86,14 @@ static int register_rows(struct stub *stub, struct fre_spec *rows,
 	return stub_register(stub);
 }
 
+static void fill_rows(struct fre_spec *rows)
+{
+	for (unsigned int i = 0; i < MOST_ROWS; i++)
+		rows[i] = (struct fre_spec) {
+			0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 }
+		};
+}
+
 TEST_F(trace, rows_of_a_function)
 {
 	const struct {
@@ -103,10 +112,7 @@ TEST_F(trace, rows_of_a_function)
 	ASSERT_NE(NULL, rows);
 	ASSERT_EQ(0, stub_map(&stub, 1));
 	ASSERT_EQ(0, make_room(&stub, 64 * PAGE));
-	for (unsigned int i = 0; i < MOST_ROWS; i++)
-		rows[i] = (struct fre_spec) {
-			0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 }
-		};
+	fill_rows(rows);
 	ASK_FOR_STOPS();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		ASSERT_EQ(0, register_rows(&stub, rows, cases[i].rows));
@@ -118,6 +124,30 @@ TEST_F(trace, rows_of_a_function)
 		}
 		ASSERT_EQ(0, stub_unregister(&stub));
 	}
+	free(rows);
+	stub_unmap(&stub);
+}
+
+/* Everybody waits for a walk in an interrupt. */
+TEST_F(trace, rows_of_a_function_at_once)
+{
+	struct fre_spec *rows = calloc(MOST_ROWS, sizeof(*rows));
+	struct sampler sampler;
+	struct stack stack;
+	struct stub stub;
+
+	ASSERT_NE(NULL, rows);
+	ASSERT_EQ(0, stub_map(&stub, 1));
+	ASSERT_EQ(0, make_room(&stub, 64 * PAGE));
+	fill_rows(rows);
+	ASSERT_EQ(0, register_rows(&stub, rows, 1000));
+	sampler_at_once = true;
+	ASSERT_EQ(0, sampler_open_syscall(&sampler, MARKER_NR));
+	run_below(&stub);
+	ASSERT_TRUE(sampler_next(&sampler, &stack));
+	EXPECT_EQ(2 + BUDGET_AT_ONCE / 1000, stack.nr);
+	sampler_close(&sampler);
+	ASSERT_EQ(0, stub_unregister(&stub));
 	free(rows);
 	stub_unmap(&stub);
 }
