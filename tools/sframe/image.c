@@ -136,10 +136,12 @@ static int open_path(const char *path, bool no_links)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		.resolve = no_links ? RESOLVE_NO_SYMLINKS : 0,
+		.resolve = RESOLVE_NO_SYMLINKS,
 	};
 
-	return syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	/* A service with RestrictSUIDSGID= has no openat2(). */
+	return no_links ? syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)) :
+			  open(path, how.flags);
 }
 
 const char *image_open(const char *path, bool no_links, struct image *image, bool *elf)
