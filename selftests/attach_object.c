@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A shared object that only its table tells of the frames of. */
 
+void attach_first(void);
 void attach_call(void (*function)(void));
 
-__attribute__((__optimize__("omit-frame-pointer")))
+/* Has the text take two pages. */
+void attach_first(void)
+{
+}
+
+__attribute__((__optimize__("omit-frame-pointer"), __aligned__(4096)))
 void attach_call(void (*function)(void))
 {
 	function();

@@ -28,6 +28,47 @@ TEST_F(attach, covers_what_is_mapped)
 	EXPECT_FALSE(walks_through(self));
 }
 
+/* The second page of the text is a mapping of its own then, with another offset. */
+TEST_F(attach, covers_what_is_split)
+{
+	const struct link_map *map = self->object;
+	char *text = (char *)map->l_addr + self->args.segments[0].vaddr;
+	int fd;
+
+	ASSERT_LE(PAGE, (char *)self->call - text);
+	ASSERT_EQ(0, unregister_object(self));
+	ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
+	fd = attach_file(&self->args.info);
+	ASSERT_LE(0, fd);
+	EXPECT_TRUE(walks_through(self)) {
+		print_stack(&self->stack, &truth);
+	}
+	close(fd);
+}
+
+/* What a call returns to need not be text any more. */
+TEST_F(attach, text_that_ends_with_a_call)
+{
+	const struct link_map *map = self->object;
+	struct code_file_segment *s = &self->args.segments[0];
+	uint64_t text = map->l_addr + s->vaddr;
+	unsigned int i = 0;
+	int fd;
+
+	ASSERT_TRUE(walks_through(self));
+	while (i < self->stack.nr && self->stack.ip[i] - text >= s->len)
+		i++;
+	ASSERT_LT(i, self->stack.nr);
+	ASSERT_EQ(0, unregister_object(self));
+	s->len = self->stack.ip[i] - text;
+	fd = attach_file(&self->args.info);
+	ASSERT_LE(0, fd);
+	EXPECT_TRUE(walks_through(self)) {
+		print_stack(&self->stack, &truth);
+	}
+	close(fd);
+}
+
 /* Nor does the process see anything of it. */
 TEST_F(attach, comes_before_what_is_registered)
 {

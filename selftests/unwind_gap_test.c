@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stacks in which frames without a table, that have frame pointers, alternate with frames
+ * that only their tables tell of, below and above them in memory: how far it goes that
+ * there is no table is not to be taken for more than it is.
+ */
+#include <stdlib.h>
+
+#include "sframe_build.h"
+#include "unwind_fixture.h"
+
+/* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+static const uint8_t by_fp[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
+/* sub $8, %rsp; call *%rsi; add $8, %rsp; ret */
+static const uint8_t by_table[] = {
+	0x48, 0x83, 0xec, 0x08, 0xff, 0xd6, 0x48, 0x83, 0xc4, 0x08, 0xc3,
+};
+
+#define BY_FP_RETURNS		6
+#define BY_TABLE_AT		64
+#define BY_TABLE_RETURNS	(BY_TABLE_AT + 6)
+
+static uint8_t *code;
+static bool calls_both;
+
+static noinline void called_back(void)
+{
+	NOTE_FRAME();
+	marker();
+	asm volatile("");
+}
+
+/* The C library lies above the code, this program below. */
+static int compare(const void *a, const void *b)
+{
+	void (*fp)(void (*function)(void)) = (void *)code;
+	void (*table)(void (*function)(void), void *next) =
+		(void *)(code + BY_TABLE_AT);
+
+	NOTE_FRAME();
+	if (calls_both)
+		table(called_back, fp);
+	else
+		fp(called_back);
+	asm volatile("");
+	return 0;
+}
+
+static noinline void sort(void)
+{
+	char two[2] = { 0 };
+
+	NOTE_FRAME();
+	qsort(two, 2, 1, compare);
+	asm volatile("");
+}
+
+static int map_code(void)
+{
+	code = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (code == MAP_FAILED)
+		return -1;
+	memcpy(code, by_fp, sizeof(by_fp));
+	memcpy(code + BY_TABLE_AT, by_table, sizeof(by_table));
+	return 0;
+}
+
+static bool has(const struct stack *stack, const void *addr)
+{
+	for (unsigned int i = 0; i < stack->nr; i++)
+		if (stack->ip[i] == addr_of(addr))
+			return true;
+	return false;
+}
+
+#define EXPECT_WHOLE_STACK() do {					\
+	truth_reset();							\
+	sampler_drain(&self->sampler);					\
+	sort();								\
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));	\
+	EXPECT_TRUE(stack_has_noted(&self->stack) &&			\
+		    has(&self->stack, code + BY_FP_RETURNS) &&		\
+		    ends_in_start(&self->stack)) {			\
+		print_stack(&self->stack, &truth);			\
+	}								\
+} while (0)
+
+TEST_F(unwind, gap_between_registrations)
+{
+	ASSERT_EQ(0, map_code());
+	EXPECT_WHOLE_STACK();
+}
+
+TEST_F(unwind, registration_without_a_table)
+{
+	ASSERT_EQ(0, map_code());
+	ASSERT_EQ(0, register_elf_text(addr_of(code), addr_of(code) + PAGE));
+	EXPECT_WHOLE_STACK();
+	EXPECT_EQ(0, unregister_text(addr_of(code), addr_of(code) + PAGE));
+}
+
+/* Its only function comes after the code that it says nothing of. */
+TEST_F(unwind, table_that_begins_later)
+{
+	const struct fre_spec rows[] = {
+		{ 0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
+		{ 4, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 16 } },
+		{ 10, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
+	};
+	struct fde_spec fde = { .nr_fres = 3, .fre = rows };
+	size_t size;
+
+	ASSERT_EQ(0, map_code());
+	fde.func = addr_of(code) + BY_TABLE_AT;
+	fde.size = sizeof(by_table);
+	size = sframe_build(code + PAGE, PAGE, &fde, 1, 0);
+	ASSERT_LT(0, size);
+	ASSERT_EQ(0, register_text(addr_of(code), addr_of(code) + PAGE, code + PAGE,
+				   size));
+	calls_both = true;
+	EXPECT_WHOLE_STACK();
+	EXPECT_TRUE(has(&self->stack, code + BY_TABLE_RETURNS));
+	EXPECT_EQ(0, unregister_text(addr_of(code), addr_of(code) + PAGE));
+}
+
+TEST_HARNESS_MAIN
