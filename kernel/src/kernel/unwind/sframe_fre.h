@@ -129,9 +129,11 @@ sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 			cur->pos += SFRAME_FRE_DATAWORD_COUNT(info);
 			continue;
 		}
-		/* Not that each of many FREs faults. */
-		if (cur->err)
+		/* Not that each of many FREs faults; those before it count. */
+		if (cur->err) {
+			cur->budget -= min(most - nr + 1, most);
 			return cur->err;
+		}
 		/* Neither mangled nor of a size that there is not. */
 		if (info >= SFRAME_FRE_DATAWORD_NO_SIZE)
 			return -EINVAL;

@@ -27,6 +27,8 @@
 #define WALK_BUDGET	SZ_64K
 /* In an NMI, where the tables of a process decide how long everybody waits. */
 #define WALK_BUDGET_NOFAULT	SZ_8K
+/* What it takes to find that a table is not in memory: a bisection of exceptions. */
+#define WALK_FAULT_COST		512U
 
 /* Of a walk that has found none, or may not go back to it. */
 static const struct attached_text no_text;
@@ -569,6 +571,32 @@ unsigned int unwind_user_walk(struct unwind_user_state *state,
 	return entry - entries;
 }
 
+/*
+ * Where nothing can wait, a table that is not in memory says nothing, nor does any when
+ * the budget is spent: frame pointers are what such walks had before.
+ */
+static bool rule_walk_do_without(struct unwind_user_state *state)
+{
+	struct rule_walk *walk = state->walk;
+	const struct codectl_lookup *last = &walk->last;
+
+	if (!walk->nofault || (walk->err != -EFAULT && walk->err != -E2BIG))
+		return false;
+
+	state->budget -= min(state->budget, WALK_FAULT_COST);
+	if (walk->err == -EFAULT && state->budget) {
+		/* Not that each frame of that text faults. */
+		walk->gap = last->text_start;
+		walk->gap_size = last->text_end - last->text_start;
+	} else {
+		walk->by_rules = false;
+		walk->cache = NULL;
+		walk->vdso_size = 0;
+	}
+
+	return true;
+}
+
 /**
  * unwind_user_next_table() - go to the caller by a table
  * @state: the walk, which unwind_user_walk() has got so far; unchanged unless 0 is
@@ -598,8 +626,7 @@ int unwind_user_next_table(struct unwind_user_state *state)
 			step->flags = UNWIND_RULE_SIGNAL;
 			break;
 		}
-		/* A table that is not in memory, for who cannot wait, is none. */
-		if (walk->nofault && walk->err == -EFAULT)
+		if (rule_walk_do_without(state))
 			return -ENOENT;
 		if (walk->err != -ENOENT)
 			state->stop = codectl_rule_stop(walk->err);
