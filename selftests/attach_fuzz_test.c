@@ -138,11 +138,11 @@ static bool attach(FIXTURE_DATA(attach) * self, struct file *f)
 
 	info.fd = f->fd;
 	fd = attach_file(&info);
-	if (f->writable)
-		return fd == -ETXTBSY;
 	/* By this process or by the other one. */
 	if (f->attached >= 0 || fd == -EEXIST)
 		return fd == -EEXIST;
+	if (f->writable)
+		return fd == -ETXTBSY;
 	f->attached = fd;
 	f->written = false;
 	return fd >= 0;
