@@ -21,7 +21,7 @@ import re
 EVENT = re.compile(r"([\d.]+): PERF_RECORD_(MMAP2?|COMM|FORK)(.*)")
 MMAP = re.compile(r" (-?\d+)/-?\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) .*?\]: "
                   r"(\S+) (.*)")
-LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)? lost (\d+)")
+LOST = re.compile(r"PERF_RECORD_LOST lost (\d+)")
 FORK = re.compile(r"\((-?\d+):-?\d+\):\((-?\d+):-?\d+\)")
 EXEC = re.compile(r" exec: .*:(-?\d+)/-?\d+")
 HEAD = re.compile(r"\S.*?\s(-?\d+)/-?\d+\s+[\d.]+:\s*$")
