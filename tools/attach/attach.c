@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +32,10 @@
 #define STALE_SECONDS	60
 /* How often it is looked for what nobody has mapped. */
 #define UNMAPPED_SECONDS 300
+/* How many converters may have ended before they got to a file. */
+#define TRIES		3
+/* How many files are looked at before anything else is heeded. */
+#define LOOK_AT		64
 /* How often progress is told where that is no terminal. */
 #define SAY_SECONDS	60
 
@@ -41,10 +46,12 @@ struct attach {
 	struct converter converter;
 	bool all, some, verbose;	/* some: those that were named */
 	bool full;			/* some have no table for lack of room */
+	bool again;			/* some were written to before they had one */
 	size_t nr, without;
 	unsigned long long bytes;
 };
 
+static const char written[] = "it was written to meanwhile";
 static const char no_room[] = "no room: see kernel.codectl_attached_kb";
 
 static volatile sig_atomic_t ended, asked;
@@ -119,11 +126,28 @@ static const char *attach_stored(struct file *file, int stored)
 
 static const char *key_of(struct file *file)
 {
-	char *path = path_of(file);
-	const char *wrong = work_key(path, &file->key);
+	const char *wrong;
+	struct stat st;
+	char *path;
 
+	if (fstat(file->fd, &st))
+		return strerror(errno);
+	file->size = st.st_size;
+	file->written = st.st_mtim;
+	path = path_of(file);
+	wrong = work_key(path, &file->key);
 	free(path);
 	return wrong;
+}
+
+/* From when it has a table on the kernel looks. */
+static bool is_written_to(const struct file *file)
+{
+	struct stat st;
+
+	return fstat(file->fd, &st) || st.st_size != file->size ||
+	       st.st_mtim.tv_sec != file->written.tv_sec ||
+	       st.st_mtim.tv_nsec != file->written.tv_nsec;
 }
 
 /* By the table that is in the store by now. */
@@ -137,6 +161,11 @@ static const char *attach_file(struct attach *a, struct file *file)
 		return "its table has gone from the store";
 	wrong = attach_stored(file, stored);
 	close(stored);
+	if (!wrong && is_written_to(file)) {
+		close(file->attached);
+		file->attached = -1;
+		wrong = written;
+	}
 	return wrong;
 }
 
@@ -157,16 +186,18 @@ static void settle(struct attach *a, struct file *file)
 	file->fd = -1;
 	a->without++;
 	a->full |= file->wrong == no_room;
+	a->again |= file->wrong == written;
 	if (a->verbose || file->named)
 		fprintf(stderr, "codectl: %s: %s\n", file->name, file->wrong);
 }
 
-/* What was added since the last call. */
+/* Some of what was added. */
 static void look_at_new(struct attach *a)
 {
 	struct files *files = &a->files;
+	size_t left = LOOK_AT;
 
-	for (; files->old < files->nr; files->old++) {
+	for (; files->old < files->nr && left; files->old++, left--) {
 		struct file *file = &files->file[files->old];
 
 		file->wrong = key_of(file);
@@ -188,7 +219,12 @@ static void settle_pending(struct attach *a, bool last)
 		if (!store_has(a->store, &file->key)) {
 			if (!last)
 				continue;
+			file->given = false;
 			file->wrong = converter_wrong(&a->converter, file);
+			if (!file->wrong && ++file->tries < TRIES)
+				continue;
+			if (!file->wrong)
+				file->wrong = "nobody gets to make its table";
 		}
 		settle(a, file);
 	}
@@ -217,7 +253,7 @@ static bool attach_new(struct attach *a)
 	}
 	if (!a->converter.pid && count_pending(&a->files))
 		converter_start(&a->converter, &a->files, a->store);
-	return a->converter.pid;
+	return a->converter.pid || a->files.old < a->files.nr;
 }
 
 static void report(const struct attach *a)
@@ -242,7 +278,8 @@ static void attach_first(struct attach *a)
 		else if (time(NULL) - said >= SAY_SECONDS && (said = time(NULL)))
 			fprintf(stderr, "codectl: %zu files have tables, %zu to come\n",
 				a->nr, count_pending(&a->files));
-		usleep(FOLLOW_MS * 1000);
+		if (a->files.old == a->files.nr)
+			usleep(FOLLOW_MS * 1000);
 	}
 	if (terminal)
 		fputs("\r\033[K", stderr);
@@ -274,6 +311,7 @@ static void drop_stale(struct attach *a)
 	static time_t last, last_unmapped;
 	time_t now = time(NULL);
 	int unmapped = -1;
+	bool again;
 
 	if (!last)
 		last = last_unmapped = now;
@@ -283,10 +321,12 @@ static void drop_stale(struct attach *a)
 		unmapped = asked || a->full ? 0 : FILES_UNMAPPED;
 		last_unmapped = now;
 	}
-	if ((files_drop_stale(&a->files, unmapped) || asked || a->full) && a->all)
-		files_add_all(&a->files);
-	a->full = false;
+	again = asked || a->again;
 	asked = 0;
+	a->full = false;
+	a->again = false;
+	if ((files_drop_stale(&a->files, unmapped) || again) && a->all)
+		files_add_all(&a->files);
 	last = now;
 }
 
@@ -390,7 +430,8 @@ int cmd_attach(int argc, char **argv)
 	a.store = store_open(a.store_path);
 	if (a.all) {
 		follow = follow_start();
-		files_add_all(&a.files);
+		if (!files_add_all(&a.files))
+			die("cannot look at all processes: %s", strerror(errno));
 	}
 	catch_signals();
 	attach_first(&a);

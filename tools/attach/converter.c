@@ -26,17 +26,30 @@ static void be_first_to_go(void)
 	}
 }
 
+/* A table stays as long as anybody has its descriptor, and a file system is busy. */
+static void let_go(const struct files *files)
+{
+	for (const struct file *file = files->file; file < files->file + files->nr; file++) {
+		if (file->attached >= 0)
+			close(file->attached);
+		if (!file->pending && file->fd >= 0)
+			close(file->fd);
+	}
+}
+
 /* When nobody else wants the CPUs. */
-static void run(const struct work *work, pid_t parent)
+static void run(const struct work *work, const struct files *files, pid_t parent)
 {
 	const struct sched_param param = { 0 };
 	struct store_pruned pruned;
 
-	signal(SIGHUP, SIG_DFL);
+	/* That is for who has started this one. */
+	signal(SIGHUP, SIG_IGN);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
+	let_go(files);
 	be_first_to_go();
 	sched_setscheduler(0, SCHED_IDLE, &param);
 	work_run(work);
@@ -80,7 +93,7 @@ void converter_start(struct converter *converter, struct files *files, int store
 	if (converter->pid < 0)
 		die("cannot start a process: %s", strerror(errno));
 	if (!converter->pid)
-		run(&work, parent);
+		run(&work, files, parent);
 	while (work.nr)
 		free(work.paths[--work.nr]);
 	free(work.paths);
@@ -93,9 +106,7 @@ bool converter_has_ended(struct converter *converter)
 
 const char *converter_wrong(const struct converter *converter, const struct file *file)
 {
-	const char *wrong = converter->wrong[file->job];
-
-	return wrong ? wrong : "who made its table was killed";
+	return converter->wrong[file->job];
 }
 
 void converter_free(struct converter *converter)

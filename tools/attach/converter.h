@@ -21,7 +21,7 @@ void converter_start(struct converter *converter, struct files *files, int store
 /* Whether it has done all; until converter_free(), what was wrong can be asked for. */
 bool converter_has_ended(struct converter *converter);
 
-/* Of a file that it was given. */
+/* Of a file that it was given and that has no table; NULL if it did not get that far. */
 const char *converter_wrong(const struct converter *converter, const struct file *file);
 
 void converter_free(struct converter *converter);

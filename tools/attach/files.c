@@ -77,8 +77,17 @@ void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 		       unsigned long end, const char *name)
 {
 	char *path = format("/proc/%d/map_files/%lx-%lx", pid, start, end);
+	struct file *file;
+	struct stat st;
+	bool good;
 
-	if (!add(files, path, name, false) && (errno == EPERM || errno == EACCES)) {
+	good = !stat(path, &st);
+	file = good ? files_find(files, st.st_dev, st.st_ino) : NULL;
+	if (file)
+		file->seen = files_now();
+	else if (good && !files->only_looks)
+		good = add(files, path, name, false);
+	if (!good && (errno == EPERM || errno == EACCES)) {
 		files->unopened++;
 		files->error = errno;
 	}
@@ -114,15 +123,17 @@ bool files_add_process(struct files *files, pid_t pid)
 	return true;
 }
 
-void files_add_all(struct files *files)
+bool files_add_all(struct files *files)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
+	bool good = proc;
 
-	if (!proc)
-		die("cannot read /proc: %s", strerror(errno));
-	while ((entry = readdir(proc)))
-		if (isdigit((unsigned char)entry->d_name[0]))
-			files_add_process(files, strtol(entry->d_name, NULL, 10));
-	closedir(proc);
+	while (proc && (entry = readdir(proc)))
+		if (isdigit((unsigned char)entry->d_name[0]) &&
+		    !files_add_process(files, strtol(entry->d_name, NULL, 10)))
+			good &= errno != EMFILE && errno != ENFILE && errno != ENOMEM;
+	if (proc)
+		closedir(proc);
+	return good;
 }

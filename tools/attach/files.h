@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "../sframe/store.h"
 
@@ -23,6 +24,9 @@ struct file {
 	bool pending;		/* that is not in the store yet */
 	bool given;		/* to a converter */
 	size_t job;		/* which one of its files it is then */
+	unsigned int tries;	/* that it was given in vain */
+	off_t size;		/* when that was made, and what is below */
+	struct timespec written;
 	const char *wrong;	/* why it gets none, or NULL */
 };
 
@@ -32,6 +36,7 @@ struct files {
 	size_t old;		/* those that were looked at before */
 	size_t unopened;	/* mappings whose file could not be opened */
 	int error;		/* why the last of these could not */
+	bool only_looks;	/* notes who is mapped, and adds nothing */
 };
 
 /* Nanoseconds of the monotonic clock. */
@@ -51,8 +56,8 @@ bool files_add_process(struct files *files, pid_t pid);
 void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 		       unsigned long end, const char *name);
 
-/* All processes that can be looked at. */
-void files_add_all(struct files *files);
+/* All processes that can be looked at; false if there was no room to look at some. */
+bool files_add_all(struct files *files);
 
 /* NULL if it is not there. */
 struct file *files_find(const struct files *files, dev_t dev, ino_t ino);
@@ -64,7 +69,8 @@ struct file *files_find(const struct files *files, dev_t dev, ino_t ino);
  * Forgets what is of no use any more: files that got no table, or lost it since, and
  * deleted ones that nobody has mapped, which would take up room on their disk.  With
  * @unmapped also those that were not mapped for that many seconds, so that their file
- * systems can be unmounted; else -1.  Whether a table was lost: the file may get another.
+ * systems can be unmounted; else -1.  Whether there is room for other tables now, or
+ * a file for which there may be another.
  */
 bool files_drop_stale(struct files *files, int unmapped);
 

@@ -38,22 +38,15 @@ static void close_file(struct file *file)
 	free(file->name);
 }
 
-/* Notes of each whether somebody has it mapped now. */
-static void look_who_is_mapped(struct files *files)
+/* Notes of each whether somebody has it mapped now; false if not all could be looked at. */
+static bool look_who_is_mapped(struct files *files)
 {
-	struct files mapped = { 0 };
-	struct file *file;
+	bool good;
 
-	files_add_all(&mapped);
-	while (mapped.nr) {
-		struct file *now = &mapped.file[--mapped.nr];
-
-		file = files_find(files, now->dev, now->ino);
-		if (file)
-			file->seen = now->seen;
-		close_file(now);
-	}
-	free(mapped.file);
+	files->only_looks = true;
+	good = files_add_all(files);
+	files->only_looks = false;
+	return good;
 }
 
 static bool any_deleted(const struct files *files)
@@ -64,27 +57,35 @@ static bool any_deleted(const struct files *files)
 	return false;
 }
 
+/* Whether nobody has had it mapped since @look, and long before where that counts. */
+static bool is_left_over(const struct file *file, uint64_t look, int unmapped)
+{
+	if (file->seen >= look)
+		return false;
+	return is_deleted(file) || (unmapped >= 0 && !file->named &&
+				    look - file->seen > unmapped * 1000000000ULL);
+}
+
 bool files_drop_stale(struct files *files, int unmapped)
 {
-	uint64_t now = files_now();
-	bool any_written = false;
-	size_t kept = 0;
+	bool looked = unmapped >= 0 || any_deleted(files), any = false;
+	size_t kept = 0, old = files->old;
+	uint64_t look = files_now();
 
-	if (unmapped >= 0 || any_deleted(files))
-		look_who_is_mapped(files);
+	looked = looked && look_who_is_mapped(files);
 	for (size_t i = 0; i < files->nr; i++) {
 		struct file *file = &files->file[i];
-		bool written = file->attached >= 0 && was_written_to(file);
-		bool gone = file->seen < now &&
-			    (is_deleted(file) || (unmapped >= 0 && !file->named &&
-						  now - file->seen > unmapped * 1000000000ULL));
+		bool fails = i < old && file->attached < 0 && !file->pending;
+		bool lost = file->attached >= 0 && was_written_to(file);
 
-		any_written |= written;
-		if ((file->attached < 0 && !file->pending) || written || gone)
+		if (fails || lost || (looked && is_left_over(file, look, unmapped))) {
+			any |= file->attached >= 0;
 			close_file(file);
-		else
+			files->old -= i < old;
+		} else {
 			files->file[kept++] = *file;
+		}
 	}
-	files->nr = files->old = kept;
-	return any_written;
+	files->nr = kept;
+	return any;
 }

@@ -25,6 +25,12 @@ struct image {
  */
 const char *image_open(const char *path, bool no_links, struct image *image, bool *elf);
 
+/*
+ * The key of a file that is not believed, without holding all of it in memory.  What is
+ * wrong, or NULL; *@trusted says that it is believed and has no key yet.
+ */
+const char *image_key(const char *path, struct store_key *key, bool *trusted);
+
 /* The key of what is in it: its SHA-256.  False without memory. */
 bool image_hash(const struct image *image, struct store_key *key);
 

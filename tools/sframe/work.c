@@ -91,6 +91,8 @@ static void convert(const struct work *work, size_t i, struct totals *totals)
 	struct image image;
 	bool elf;
 
+	if (work->wrong)
+		work->wrong[i] = "who made its table was killed";
 	wrong = image_open(path, work->tree && !work->wrong, &image, &elf);
 	if (!wrong) {
 		wrong = convert_start(&conversion, image.data, image.size);
@@ -184,9 +186,12 @@ const char *work_key(const char *path, struct store_key *key)
 	const struct work work = { 0 };
 	struct conversion conversion;
 	struct image image;
+	bool elf, trusted = false;
 	const char *wrong;
-	bool elf;
 
+	wrong = image_key(path, key, &trusted);
+	if (wrong || !trusted)
+		return wrong;
 	wrong = image_open(path, false, &image, &elf);
 	if (wrong)
 		return wrong;

@@ -238,10 +238,13 @@ test_killed()
 {
 	codectl attach --store "$out/killed" "$stock"/lib/* -- true 2> /dev/null &
 	tool=$!
-	usleep 500000
+	until [ "$(pidof codectl | wc -w)" -ge 3 ] || ! kill -0 $tool; do
+		usleep 10000
+	done
+	check "tables are made by others" kill -0 $tool
 	kill -KILL $tool
 	wait $tool
-	check "who makes tables ends with who asked for them" eventually eval '! pidof codectl'
+	check "... who end with who asked for them" eventually eval '! pidof codectl'
 }
 
 hold_tracepoints
