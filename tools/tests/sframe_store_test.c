@@ -159,7 +159,8 @@ static void writable_files_are_copied_and_not_believed(void)
 	unlink(path);
 	CHECK(image_open(path, false, &one, &elf) && elf);
 	/* What was found in a tree may have become a link since. */
-	CHECK(!symlink(CFI_OBJECT, path) && image_open(path, true, &one, &elf) && elf);
+	CHECK(!symlink(strrchr(CFI_OBJECT, '/') + 1, path));
+	CHECK(image_open(path, true, &one, &elf) && elf);
 	CHECK(!image_open(path, false, &one, &elf));
 	image_close(&one);
 	unlink(path);
