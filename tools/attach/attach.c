@@ -272,12 +272,14 @@ static void attach_first(struct attach *a)
 	time_t said = time(NULL);
 
 	while (attach_new(a) && !ended) {
-		if (terminal)
+		if (terminal) {
 			fprintf(stderr, "\r%zu files have tables, %zu to come ", a->nr,
 				count_pending(&a->files));
-		else if (time(NULL) - said >= SAY_SECONDS && (said = time(NULL)))
+		} else if (time(NULL) - said >= SAY_SECONDS) {
 			fprintf(stderr, "codectl: %zu files have tables, %zu to come\n",
 				a->nr, count_pending(&a->files));
+			said = time(NULL);
+		}
 		if (a->files.old == a->files.nr)
 			usleep(FOLLOW_MS * 1000);
 	}
@@ -313,8 +315,10 @@ static void drop_stale(struct attach *a)
 	int unmapped = -1;
 	bool again;
 
-	if (!last)
-		last = last_unmapped = now;
+	if (!last) {
+		last = now;
+		last_unmapped = now;
+	}
 	if (!asked && now - last < STALE_SECONDS)
 		return;
 	if (a->all && (asked || a->full || now - last_unmapped >= UNMAPPED_SECONDS)) {
