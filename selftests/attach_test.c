@@ -118,11 +118,17 @@ static bool ends_in(const char *text, const char *end)
 	return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-/* After everything that is registered, which is all that others are told. */
-TEST_F(attach, shows_in_proc)
+static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { 0 };
+
+	return syscall(SYS_capset, &header, none);
+}
+
+/* After everything that is registered, which is all that others are told. */
+TEST_F(attach, shows_in_proc)
+{
 	int fd, status;
 	char *line;
 	pid_t pid;
@@ -137,7 +143,7 @@ TEST_F(attach, shows_in_proc)
 	free(line);
 	pid = fork();
 	if (!pid)
-		_exit(syscall(SYS_capset, &header, none) || attached_line(self));
+		_exit(drop_capabilities() || attached_line(self));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	close(fd);
@@ -215,8 +221,6 @@ TEST_F(attach, needs_privilege)
 /* The list has the paths of everybody's files. */
 TEST_F(attach, list_needs_privilege)
 {
-	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { 0 };
 	int fd = open("/proc/codectl_files", O_RDONLY | O_CLOEXEC), status;
 	pid_t pid;
 
@@ -224,7 +228,7 @@ TEST_F(attach, list_needs_privilege)
 	close(fd);
 	pid = fork();
 	if (!pid) {
-		if (syscall(SYS_capset, &header, none))
+		if (drop_capabilities())
 			_exit(0);
 		_exit(open("/proc/codectl_files", O_RDONLY | O_CLOEXEC) < 0 ? errno : 0);
 	}
