@@ -21,12 +21,18 @@ uint64_t files_now(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-struct file *files_find(const struct files *files, dev_t dev, ino_t ino)
+/* Whether the file is there already; if so, it was seen just now. */
+static bool is_known(struct files *files, const struct stat *stat)
 {
-	for (size_t i = 0; i < files->nr; i++)
-		if (files->file[i].dev == dev && files->file[i].ino == ino)
-			return &files->file[i];
-	return NULL;
+	for (size_t i = 0; i < files->nr; i++) {
+		struct file *file = &files->file[i];
+
+		if (file->dev == stat->st_dev && file->ino == stat->st_ino) {
+			file->seen = files_now();
+			return true;
+		}
+	}
+	return false;
 }
 
 static void append(struct files *files, const struct stat *stat, int fd,
@@ -48,7 +54,6 @@ static bool add(struct files *files, const char *path, const char *name, bool na
 {
 	/* Of what may be a pipe or a device. */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct file *file;
 	struct stat stat;
 
 	if (fd < 0)
@@ -58,13 +63,10 @@ static bool add(struct files *files, const char *path, const char *name, bool na
 		errno = EINVAL;
 		return false;
 	}
-	file = files_find(files, stat.st_dev, stat.st_ino);
-	if (!file) {
+	if (is_known(files, &stat))
+		close(fd);
+	else
 		append(files, &stat, fd, name, named);
-		return true;
-	}
-	file->seen = files_now();
-	close(fd);
 	return true;
 }
 
@@ -77,15 +79,11 @@ void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 		       unsigned long end, const char *name)
 {
 	char *path = format("/proc/%d/map_files/%lx-%lx", pid, start, end);
-	struct file *file;
 	struct stat st;
 	bool good;
 
 	good = !stat(path, &st);
-	file = good ? files_find(files, st.st_dev, st.st_ino) : NULL;
-	if (file)
-		file->seen = files_now();
-	else if (good && !files->only_looks)
+	if (good && !is_known(files, &st) && !files->only_looks)
 		good = add(files, path, name, false);
 	if (!good && (errno == EPERM || errno == EACCES)) {
 		files->unopened++;

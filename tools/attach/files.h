@@ -59,9 +59,6 @@ void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 /* All processes that can be looked at; false if there was no room to look at some. */
 bool files_add_all(struct files *files);
 
-/* NULL if it is not there. */
-struct file *files_find(const struct files *files, dev_t dev, ino_t ino);
-
 /* How long a file that nobody has mapped keeps its table, in seconds. */
 #define FILES_UNMAPPED	600
 
