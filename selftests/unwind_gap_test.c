@@ -20,8 +20,12 @@ static const uint8_t by_table[] = {
 #define BY_TABLE_AT		64
 #define BY_TABLE_RETURNS	(BY_TABLE_AT + 6)
 
+/* Pages of such code, one after the other, and then as many for their tables. */
+#define NR_PAGES		8
+
 static uint8_t *code;
-static bool calls_both;
+/* What calls called_back(), and what calls that, if it is not compare(). */
+static uint8_t *fp_page, *table_page;
 
 static noinline void called_back(void)
 {
@@ -33,12 +37,12 @@ static noinline void called_back(void)
 /* The C library lies above the code, this program below. */
 static int compare(const void *a, const void *b)
 {
-	void (*fp)(void (*function)(void)) = (void *)code;
+	void (*fp)(void (*function)(void)) = (void *)fp_page;
 	void (*table)(void (*function)(void), void *next) =
-		(void *)(code + BY_TABLE_AT);
+		(void *)(table_page + BY_TABLE_AT);
 
 	NOTE_FRAME();
-	if (calls_both)
+	if (table_page)
 		table(called_back, fp);
 	else
 		fp(called_back);
@@ -57,12 +61,15 @@ static noinline void sort(void)
 
 static int map_code(void)
 {
-	code = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+	code = mmap(NULL, 2 * NR_PAGES * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED)
 		return -1;
-	memcpy(code, by_fp, sizeof(by_fp));
-	memcpy(code + BY_TABLE_AT, by_table, sizeof(by_table));
+	for (uint8_t *page = code; page < code + NR_PAGES * PAGE; page += PAGE) {
+		memcpy(page, by_fp, sizeof(by_fp));
+		memcpy(page + BY_TABLE_AT, by_table, sizeof(by_table));
+	}
+	fp_page = code;
 	return 0;
 }
 
@@ -74,13 +81,20 @@ static bool has(const struct stack *stack, const void *addr)
 	return false;
 }
 
+static int unregister_page(unsigned int nr)
+{
+	uint64_t page = addr_of(code) + nr * PAGE;
+
+	return unregister_text(page, page + PAGE);
+}
+
 #define EXPECT_WHOLE_STACK() do {					\
 	truth_reset();							\
 	sampler_drain(&self->sampler);					\
 	sort();								\
 	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));	\
 	EXPECT_TRUE(stack_has_noted(&self->stack) &&			\
-		    has(&self->stack, code + BY_FP_RETURNS) &&		\
+		    has(&self->stack, fp_page + BY_FP_RETURNS) &&	\
 		    ends_in_start(&self->stack)) {			\
 		print_stack(&self->stack, &truth);			\
 	}								\
@@ -97,31 +111,54 @@ TEST_F(unwind, registration_without_a_table)
 	ASSERT_EQ(0, map_code());
 	ASSERT_EQ(0, register_elf_text(addr_of(code), addr_of(code) + PAGE));
 	EXPECT_WHOLE_STACK();
-	EXPECT_EQ(0, unregister_text(addr_of(code), addr_of(code) + PAGE));
+	EXPECT_EQ(0, unregister_page(0));
 }
 
 /* Its only function comes after the code that it says nothing of. */
-TEST_F(unwind, table_that_begins_later)
+static int register_page(unsigned int nr)
 {
 	const struct fre_spec rows[] = {
 		{ 0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
 		{ 4, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 16 } },
 		{ 10, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } },
 	};
-	struct fde_spec fde = { .nr_fres = 3, .fre = rows };
-	size_t size;
+	uint8_t *page = code + nr * PAGE, *table = page + NR_PAGES * PAGE;
+	struct fde_spec fde = {
+		.func = addr_of(page) + BY_TABLE_AT, .size = sizeof(by_table),
+		.nr_fres = 3, .fre = rows,
+	};
+	size_t size = sframe_build(table, PAGE, &fde, 1, 0);
 
+	return size ? register_text(addr_of(page), addr_of(page) + PAGE, table, size) : -1;
+}
+
+TEST_F(unwind, table_that_begins_later)
+{
 	ASSERT_EQ(0, map_code());
-	fde.func = addr_of(code) + BY_TABLE_AT;
-	fde.size = sizeof(by_table);
-	size = sframe_build(code + PAGE, PAGE, &fde, 1, 0);
-	ASSERT_LT(0, size);
-	ASSERT_EQ(0, register_text(addr_of(code), addr_of(code) + PAGE, code + PAGE,
-				   size));
-	calls_both = true;
+	ASSERT_EQ(0, register_page(0));
+	table_page = code;
 	EXPECT_WHOLE_STACK();
 	EXPECT_TRUE(has(&self->stack, code + BY_TABLE_RETURNS));
-	EXPECT_EQ(0, unregister_text(addr_of(code), addr_of(code) + PAGE));
+	EXPECT_EQ(0, unregister_page(0));
+}
+
+/*
+ * The gap does not reach into the registration below, wherever that is in the tree: some
+ * of these have it above them there, and some below.
+ */
+TEST_F(unwind, table_below_a_gap)
+{
+	ASSERT_EQ(0, map_code());
+	for (unsigned int i = 0; i < NR_PAGES; i++)
+		ASSERT_EQ(0, register_page(i));
+	for (unsigned int i = 1; i < NR_PAGES; i++) {
+		fp_page = code + i * PAGE;
+		table_page = fp_page - PAGE;
+		EXPECT_WHOLE_STACK();
+		EXPECT_TRUE(has(&self->stack, table_page + BY_TABLE_RETURNS));
+	}
+	for (unsigned int i = 0; i < NR_PAGES; i++)
+		EXPECT_EQ(0, unregister_page(i));
 }
 
 TEST_HARNESS_MAIN
