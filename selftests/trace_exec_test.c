@@ -4,6 +4,8 @@
  * one of another program, or of another task.
  */
 #include <elf.h>
+#include <fcntl.h>
+#include <link.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,6 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 
+#include "fuse_file.h"
 #include "stub.h"
 #include "trace_fixture.h"
 
@@ -282,6 +285,92 @@ TEST_F(trace, exec_that_waits_for_a_table)
 				&self->stack));
 	EXPECT_STREQ("", self->stack.stop);
 	stub_unmap(&waits.stub);
+}
+
+static bool exits_in_time(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	for (unsigned int i = 0; i < 100 * scaled_seconds(5); i++) {
+		if (!waitid(P_PID, pid, &info, WEXITED | WNOWAIT | WNOHANG) &&
+		    info.si_pid == pid)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* Inside execve() a table that is not there yet is not waited for, either. */
+static int read_tables(struct dl_phdr_info *info, size_t, void *)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t start = (info->dlpi_addr + p->p_vaddr) & -PAGE;
+
+		if (p->p_type == PT_GNU_SFRAME &&
+		    madvise((void *)start, info->dlpi_addr + p->p_vaddr +
+			    p->p_memsz - start, MADV_POPULATE_READ))
+			return 1;
+	}
+	return 0;
+}
+
+/* Returns, as far as its stack tells, into text of the file. */
+static void exec_from_file(const struct stub *stub, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *text = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+	if (text == MAP_FAILED || dl_iterate_phdr(read_tables, NULL))
+		_exit(95);
+	stub_plant = addr_of(text) + 1;
+	stub_run(stub, exec_here);
+	_exit(96);
+}
+
+/*
+ * Where the first stack is asked for with the locks of execve() held, the build-id of
+ * a file that never answers is left out.
+ */
+TEST_F(trace, exec_that_waits_for_no_file)
+{
+	const struct fre_spec row = { 0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 8 } };
+	static const uint8_t contents[2 * PAGE];
+	const struct trace_entry *prepare;
+	struct trace_file named;
+	struct fuse_file file;
+	struct fde_spec fde;
+	struct stub stub;
+	pid_t pid;
+
+	SHARED_WORD();
+	ASSERT_EQ(0, fuse_file_serve(&file, contents, sizeof(contents), 0));
+	ASSERT_EQ(0, stub_map(&stub, 1));
+	fde = stub_fde(&stub);
+	fde.fre = &row;
+	fde.nr_fres = 1;
+	stub_table_of(&stub, &fde);
+	ASSERT_EQ(0, stub_register(&stub));
+	ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS, "1"));
+	ASSERT_EQ(0, tracefs_enable(&self->t, "sched/sched_prepare_exec"));
+	pid = fork();
+	if (!pid)
+		exec_from_file(&stub, file.path);
+	ASSERT_LT(0, pid);
+	EXPECT_TRUE(exits_in_time(pid));
+	fuse_file_stop(&file);
+	EXPECT_EQ(0, exit_status(pid));
+	READ_LOG();
+	prepare = event_of(&self->log, pid, "sched_prepare_exec: ");
+	ASSERT_NE(NULL, prepare);
+	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, prepare),
+				&self->stack));
+	ASSERT_LT(1, self->stack.nr);
+	ASSERT_TRUE(trace_find_file(&self->log, self->stack.first,
+				    self->stack.frame[self->stack.nr - 1].id,
+				    &named));
+	EXPECT_STREQ(file.path, named.n.path);
+	stub_unmap(&stub);
 }
 
 static void *exec_in_thread(void *tid)

@@ -152,13 +152,14 @@ static struct code_file *code_file_find(struct inode *inode,
 /*
  * Waits for the file only where it is one of the caller's own, and not on the
  * way out: whose file never answers may as well have its own text not answer.
+ * Nor inside execve(), which disables page faults, as others wait for its locks.
  * False where it could not be read for that reason.
  */
 static bool code_file_read_build_id(struct file *file, struct mm_struct *mm,
 				    u8 *build_id, u8 *len)
 {
 	bool wait = mm == current->mm && !(current->flags & PF_EXITING) &&
-		    !fatal_signal_pending(current);
+		    !fatal_signal_pending(current) && !pagefault_disabled();
 	/* All that is looked at is the file. */
 	struct vm_area_struct vma = { .vm_file = file };
 	u32 size;
@@ -326,7 +327,8 @@ static struct code_file *code_file_get_path(struct code_file *first,
  * Reads the build-id, if the file has no id yet.  Does not wait for the file of
  * another process: if what is needed is not in memory there is no build-id.
  *
- * Context: process; may sleep, and wait for the file: no lock held.
+ * Context: process; may sleep, and wait for the file, unless page faults are
+ * disabled: no lock held.
  * Return: the file with its id, for code_file_put(), or NULL: no memory, or a
  * file system that has nothing watched.
  */
