@@ -66,10 +66,15 @@ $(TOOLS:%=bin/%): bin/%: obj/tools/%.o $(TESTED:%=obj/tools/%.o)
 	$(CC) -Wl,--build-id -o $@ $^ `pkg-config --libs $(LIBRARIES)`
 
 # Its tables; SFRAME is where binutils is installed, with libsframe.
-TABLES	:= convert expression frames image object padding prune sandbox store table table_file
+TABLES	:= convert expression frames image object padding prune report sandbox store table \
+	   table_file table_load work
 CFI	:= obj/sframe/cfi.so obj/sframe/cfi-debug.so
 CONVERT	= $(CC) $(FLAGS) -DVERSION='"0"' -DCFI_OBJECT='"obj/sframe/cfi.so"' \
 	-DDEBUG_OBJECT='"obj/sframe/cfi-debug.so"' -Itools -I$(UAPI) -isystem $(SFRAME)/include
+
+obj/attach/%.o: tools/attach/%.c
+	@mkdir -p $(@D)
+	$(CONVERT) -c -o $@ $<
 
 obj/sframe/%.o: tools/sframe/%.c
 	@mkdir -p $(@D)
@@ -89,7 +94,7 @@ $(CFI): tools/tests/cfi.S
 comma	:= ,
 
 bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_hostile_test.o \
-		$(TABLES:%=obj/sframe/%.o) obj/tools/tool.o)
+		$(TABLES:%=obj/sframe/%.o) obj/attach/converter.o obj/tools/tool.o)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
 

@@ -52,6 +52,7 @@ struct attach {
 };
 
 static const char written[] = "it was written to meanwhile";
+static const char unmade[] = "nobody gets to make its table";
 static const char no_room[] = "no room: see kernel.codectl_attached_kb";
 
 static volatile sig_atomic_t ended, asked;
@@ -172,12 +173,12 @@ static const char *attach_file(struct attach *a, struct file *file)
 /* ------------------------------------------------------------------ all files */
 
 /* It has a table now, or never gets one. */
-static void settle(struct attach *a, struct file *file)
+static void settle(struct attach *a, struct file *file, const char *wrong)
 {
 	file->pending = false;
-	if (!file->wrong)
-		file->wrong = attach_file(a, file);
-	if (!file->wrong) {
+	if (!wrong)
+		wrong = attach_file(a, file);
+	if (!wrong) {
 		a->nr++;
 		a->bytes += bytes_of(file->attached);
 		return;
@@ -185,10 +186,10 @@ static void settle(struct attach *a, struct file *file)
 	close(file->fd);
 	file->fd = -1;
 	a->without++;
-	a->full |= file->wrong == no_room;
-	a->again |= file->wrong == written;
+	a->full |= wrong == no_room;
+	a->again |= wrong == written;
 	if (a->verbose || file->named)
-		fprintf(stderr, "codectl: %s: %s\n", file->name, file->wrong);
+		fprintf(stderr, "codectl: %s: %s\n", file->name, wrong);
 }
 
 /* Some of what was added. */
@@ -199,13 +200,24 @@ static void look_at_new(struct attach *a)
 
 	for (; files->old < files->nr && left; files->old++, left--) {
 		struct file *file = &files->file[files->old];
+		const char *wrong = key_of(file);
 
-		file->wrong = key_of(file);
-		if (file->wrong || store_has(a->store, &file->key))
-			settle(a, file);
+		if (wrong || store_has(a->store, &file->key))
+			settle(a, file, wrong);
 		else
 			file->pending = true;
 	}
+}
+
+/* That a converter which has ended has left without a table. */
+static void settle_without(struct attach *a, struct file *file)
+{
+	char *wrong = converter_wrong(&a->converter, file);
+
+	file->given = false;
+	if (wrong || ++file->tries == TRIES)
+		settle(a, file, wrong ? wrong : unmade);
+	free(wrong);
 }
 
 /* Those whose table has come, and with @last all that a converter was given. */
@@ -216,17 +228,10 @@ static void settle_pending(struct attach *a, bool last)
 
 		if (!file->pending || !file->given)
 			continue;
-		if (!store_has(a->store, &file->key)) {
-			if (!last)
-				continue;
-			file->given = false;
-			file->wrong = converter_wrong(&a->converter, file);
-			if (!file->wrong && ++file->tries < TRIES)
-				continue;
-			if (!file->wrong)
-				file->wrong = "nobody gets to make its table";
-		}
-		settle(a, file);
+		if (store_has(a->store, &file->key))
+			settle(a, file, NULL);
+		else if (last)
+			settle_without(a, file);
 	}
 }
 

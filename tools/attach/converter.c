@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../sframe/work.h"
 #include "../tool.h"
 #include "converter.h"
 
@@ -94,6 +93,9 @@ void converter_start(struct converter *converter, struct files *files, int store
 		die("cannot start a process: %s", strerror(errno));
 	if (!converter->pid)
 		run(&work, files, parent);
+	/* Not for the readers of files that this process starts. */
+	if (madvise(converter->wrong, work.nr * sizeof(*converter->wrong), MADV_DONTFORK))
+		die("cannot keep memory to itself: %s", strerror(errno));
 	while (work.nr)
 		free(work.paths[--work.nr]);
 	free(work.paths);
@@ -104,9 +106,11 @@ bool converter_has_ended(struct converter *converter)
 	return waitpid(converter->pid, NULL, WNOHANG) > 0;
 }
 
-const char *converter_wrong(const struct converter *converter, const struct file *file)
+char *converter_wrong(const struct converter *converter, const struct file *file)
 {
-	return converter->wrong[file->job];
+	const char *wrong = converter->wrong[file->job];
+
+	return *wrong ? escape(wrong, strnlen(wrong, WRONG_SIZE), "") : NULL;
 }
 
 void converter_free(struct converter *converter)

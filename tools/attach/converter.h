@@ -3,12 +3,13 @@
 #ifndef ATTACH_CONVERTER_H
 #define ATTACH_CONVERTER_H
 
+#include "../sframe/work.h"
 #include "files.h"
 
 struct converter {
 	pid_t pid;		/* 0: there is none */
 	size_t nr;		/* files that it was given */
-	const char **wrong;	/* what is wrong with each, or NULL; shared with it */
+	char (*wrong)[WRONG_SIZE]; /* what is wrong with each, or ""; shared with it */
 };
 
 /*
@@ -21,8 +22,11 @@ void converter_start(struct converter *converter, struct files *files, int store
 /* Whether it has done all; until converter_free(), what was wrong can be asked for. */
 bool converter_has_ended(struct converter *converter);
 
-/* Of a file that it was given and that has no table; NULL if it did not get that far. */
-const char *converter_wrong(const struct converter *converter, const struct file *file);
+/*
+ * Of a file that it was given and that has no table, as a string of its own; NULL if it
+ * did not get that far.
+ */
+char *converter_wrong(const struct converter *converter, const struct file *file);
 
 void converter_free(struct converter *converter);
 

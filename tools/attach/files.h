@@ -27,7 +27,6 @@ struct file {
 	unsigned int tries;	/* that it was given in vain */
 	off_t size;		/* when that was made, and what is below */
 	struct timespec written;
-	const char *wrong;	/* why it gets none, or NULL */
 };
 
 struct files {

@@ -19,7 +19,8 @@ typedef void (*sandbox_work)(void *arg, int out);
  * descriptor than @out: no user or capability of root, no system call but those
  * that allocate memory, write and exit (seccomp), at most @memory bytes more than
  * it has and @seconds of CPU; ten times as long in all, and no longer than this
- * process.  A thread that holds a lock leaves it held there.  Returns 0 or an errno.
+ * process.  Memory that is shared has to be MADV_DONTFORK.  A thread that holds a lock
+ * leaves it held there.  Returns 0 or an errno.
  */
 int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
 		  size_t memory, unsigned int seconds);

@@ -30,6 +30,12 @@ static void complain(const char *path, const char *wrong)
 	free(shown);
 }
 
+static void tell(const struct work *work, size_t i, const char *wrong)
+{
+	if (work->wrong)
+		snprintf(work->wrong[i], WRONG_SIZE, "%s", wrong ? wrong : "");
+}
+
 /* ---------------------------------------------------------------- one file */
 
 /* By build-id, if the file is believed and has one. */
@@ -91,8 +97,7 @@ static void convert(const struct work *work, size_t i, struct totals *totals)
 	struct image image;
 	bool elf;
 
-	if (work->wrong)
-		work->wrong[i] = "who made its table was killed";
+	tell(work, i, "who made its table was killed");
 	wrong = image_open(path, work->tree && !work->wrong, &image, &elf);
 	if (!wrong) {
 		wrong = convert_start(&conversion, image.data, image.size);
@@ -100,9 +105,7 @@ static void convert(const struct work *work, size_t i, struct totals *totals)
 			wrong = finish(work, &image, &conversion, totals);
 		image_close(&image);
 	}
-	/* A literal, or one of the C library's: the same in all of these processes. */
-	if (work->wrong)
-		work->wrong[i] = wrong;
+	tell(work, i, wrong);
 	if (!wrong)
 		return;
 	if (work->tree && (!elf || convert_is_passed_over(&conversion))) {
@@ -116,14 +119,30 @@ static void convert(const struct work *work, size_t i, struct totals *totals)
 
 /* --------------------------------------------------------------- all files */
 
-static pid_t start(const struct work *work, struct shared *shared, unsigned long job)
+static size_t shared_size(unsigned long jobs)
+{
+	return sizeof(struct shared) + jobs * sizeof(struct totals);
+}
+
+/* The readers of files, which this process starts, may be taken over by them. */
+static bool keep_from_readers(const struct work *work, struct shared *shared,
+			      unsigned long jobs)
+{
+	return !madvise(shared, shared_size(jobs), MADV_DONTFORK) &&
+	       (!work->wrong ||
+		!madvise(work->wrong, work->nr * WRONG_SIZE, MADV_DONTFORK));
+}
+
+static pid_t start(const struct work *work, struct shared *shared, unsigned long job,
+		   unsigned long jobs)
 {
 	pid_t parent = getpid(), pid = fork();
 	size_t i;
 
 	if (pid)
 		return pid;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent ||
+	    !keep_from_readers(work, shared, jobs))
 		_exit(1);
 	while ((i = atomic_fetch_add(&shared->next, 1)) < work->nr)
 		convert(work, i, &shared->totals[job]);
@@ -160,16 +179,16 @@ static bool wait_all(const struct work *work, struct shared *shared, unsigned lo
 struct totals work_run(const struct work *work)
 {
 	unsigned long jobs = work->jobs < work->nr ? work->jobs : work->nr, started;
-	size_t size = sizeof(struct shared) + jobs * sizeof(struct totals);
 	struct shared *shared;
 	struct totals totals = { 0 };
 
-	shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, shared_size(jobs), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		die("out of memory");
 	fflush(stdout);
 	for (started = 0; started < jobs; started++)
-		if (start(work, shared, started) < 0)
+		if (start(work, shared, started, jobs) < 0)
 			break;
 	if (jobs && !started)
 		die("cannot start a process: %s", strerror(errno));
@@ -177,7 +196,7 @@ struct totals work_run(const struct work *work)
 		die("a process that converts files was killed");
 	for (unsigned long i = 0; i < started; i++)
 		totals_add(&totals, &shared->totals[i]);
-	munmap(shared, size);
+	munmap(shared, shared_size(jobs));
 	return totals;
 }
 

@@ -5,6 +5,9 @@
 #include "report.h"
 #include "store.h"
 
+/* Of a text in shared memory, which is cut to fit. */
+#define WRONG_SIZE	96
+
 /*
  * What is to be done with files.  Either @store or @output.
  */
@@ -17,7 +20,7 @@ struct work {
 	bool by_content;	/* do not believe a build-id */
 	bool tree;		/* most files are none that could be converted */
 	bool quiet;		/* say nothing */
-	const char **wrong;	/* shared memory: what is wrong with each, or NULL */
+	char (*wrong)[WRONG_SIZE]; /* shared memory: what is wrong with each, or "" */
 	unsigned long jobs;	/* processes */
 };
 

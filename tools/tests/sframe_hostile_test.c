@@ -4,22 +4,45 @@
  * of its choice, of which no table that is not sound may come.
  */
 #include <elf.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
 
+#include "attach/converter.h"
 #include "check.h"
 #include "sframe/convert.h"
 #include "sframe/frames.h"
 #include "sframe/object.h"
+#include "sframe/work.h"
+#include "tool.h"
 
 /* What the process sends: the object twice, and the rows. */
 static struct object first, second;
 static struct row rows[2];
+
+static bool can_write_to_others;
+
+/* In each child, before it may be confined. */
+static void look_for_shared_memory(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char permissions[5];
+
+	can_write_to_others = !maps;
+	while (maps && fscanf(maps, "%*s %4s%*[^\n]", permissions) == 1)
+		can_write_to_others |= permissions[1] == 'w' && permissions[3] == 's';
+	if (maps)
+		fclose(maps);
+}
 
 /* In the confined process, in the place of what reads the file. */
 struct Elf *object_open(void *image, size_t size, struct object *object)
 {
 	(void)size;
 	*object = first;
-	return image;
+	if (can_write_to_others)
+		object->error = OBJECT_TOO_LARGE;
+	return can_write_to_others ? NULL : image;
 }
 
 struct row *frames_rows(struct Elf *elf, struct object *object)
@@ -137,12 +160,77 @@ static void what_it_says_is_wrong_is_shown(void)
 	CHECK(wrong && !strcmp(wrong, convert_error(OBJECT_NO_MEMORY)));
 }
 
+static void no_memory_of_others_is_left_to_it(void)
+{
+	char out[] = "/tmp/codectl-hostile-XXXXXX", *path = "/proc/self/exe";
+	const struct work work = { .paths = &path, .nr = 1, .output = out, .jobs = 1 };
+
+	start_well();
+	close(mkstemp(out));
+	CHECK(work_run(&work).converted == 1);
+	unlink(out);
+}
+
+static char *convert_beside(int store)
+{
+	struct file file = {
+		.fd = open("/proc/self/exe", O_RDONLY), .attached = -1, .pending = true,
+	};
+	struct files files = { .file = &file, .nr = 1 };
+	struct converter converter;
+	char *wrong;
+
+	fflush(stdout);
+	converter_start(&converter, &files, store);
+	CHECK(!convert());
+	while (!converter_has_ended(&converter))
+		usleep(1000);
+	wrong = converter_wrong(&converter, &file);
+	converter_free(&converter);
+	close(file.fd);
+	return wrong;
+}
+
+static void nor_of_who_waits_for_tables(void)
+{
+	char folder[] = "/tmp/codectl-hostile-XXXXXX";
+	int store = store_open(mkdtemp(folder));
+	char *command = format("rm -r %s", folder), *wrong;
+
+	start_well();
+	wrong = convert_beside(store);
+	CHECK(!wrong);
+	free(wrong);
+	CHECK(!system(command));
+	free(command);
+	close(store);
+}
+
+static void what_it_is_told_is_cut_and_printable(void)
+{
+	char wrong[2][WRONG_SIZE] = { "" };
+	struct converter converter = { .nr = 2, .wrong = wrong };
+	const struct file file = { .job = 0 };
+	char *text;
+
+	CHECK(!converter_wrong(&converter, &file));
+	memset(wrong, 'x', sizeof(wrong));
+	wrong[0][0] = '\033';
+	text = converter_wrong(&converter, &file);
+	CHECK(text && !strncmp(text, "\\033x", 5) && strlen(text) == WRONG_SIZE + 3);
+	free(text);
+}
+
 int main(void)
 {
+	pthread_atfork(NULL, NULL, look_for_shared_memory);
 	RUN(what_is_sound_is_taken);
 	RUN(objects_are_checked);
 	RUN(rows_are_checked);
 	RUN(what_is_short_is_refused);
 	RUN(what_it_says_is_wrong_is_shown);
+	RUN(no_memory_of_others_is_left_to_it);
+	RUN(nor_of_who_waits_for_tables);
+	RUN(what_it_is_told_is_cut_and_printable);
 	return check_end();
 }
