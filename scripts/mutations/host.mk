@@ -80,7 +80,8 @@ obj/sframe/%.o: tools/sframe/%.c
 	@mkdir -p $(@D)
 	$(CONVERT) -c -o $@ $<
 
-CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test
+CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test sframe_attach_test
+ATTACH	:= converter files follow stale
 
 $(CONVERTER_TESTS:%=obj/sframe/%.o): obj/sframe/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
@@ -97,6 +98,9 @@ bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_ho
 		$(TABLES:%=obj/sframe/%.o) obj/attach/converter.o obj/tools/tool.o)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
+
+# It includes attach.c.
+bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o
 
 $(filter-out %_hostile_test,$(CONVERTER_TESTS:%=bin/%)): bin/%: obj/sframe/%.o $(TABLES:%=obj/sframe/%.o) obj/tools/tool.o $(CFI)
 	@mkdir -p $(@D)

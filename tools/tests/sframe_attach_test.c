@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+/* The command attach, with a stand-in for the system calls that this kernel may refuse. */
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "tool.h"
+
+static long stand_in(long number, ...);
+
+#define need_codectl()	((void)0)
+#define syscall		stand_in
+#include "attach/attach.c"
+#undef syscall
+
+/* Of CODE_ATTACH_FILE: how often it was called, and the error of the next calls. */
+static unsigned int nr_attached;
+static int refused;
+
+static long stand_in(long number, ...)
+{
+	if (number != __NR_codectl)
+		abort();
+	nr_attached++;
+	errno = refused;
+	return refused ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static char *folder, *store, *object, *said;
+
+/* What the name leads to in the folder of the test. */
+static char *in_folder(const char *name)
+{
+	return format("%s/%s", folder, name);
+}
+
+/* ---------------------------------------------------------------- the command */
+
+/* Starts it with a store, the object and what is given, and with @in as its input. */
+static pid_t start(int in, char *command)
+{
+	char *argv[] = { "attach", "--store", store, object, "--", "sh", "-c", command,
+			 NULL };
+	pid_t pid;
+
+	unlink(said);
+	fflush(stdout);
+	pid = fork();
+	if (pid)
+		return pid;
+	dup2(in, 0);
+	dup2(open(said, O_WRONLY | O_CREAT, 0644), 2);
+	_exit(cmd_attach(command ? 8 : 4, argv));
+}
+
+static int end_of(pid_t pid)
+{
+	int status = -1;
+
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int run(char *command)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	pid_t pid = start(null, command);
+
+	close(null);
+	return end_of(pid);
+}
+
+static void the_exit_status_is_that_of_the_command(void)
+{
+	CHECK(!run("exit 0"));
+	CHECK(run("exit 3") == 3);
+	CHECK(run("kill -KILL $$") == 128 + SIGKILL);
+}
+
+int main(void)
+{
+	char name[] = CFI_OBJECT "-XXXXXX", *command;
+
+	/* Not in /tmp, where nothing of root's may be believed. */
+	folder = mkdtemp(name);
+	store = in_folder("store");
+	object = in_folder("object");
+	said = in_folder("said");
+	command = format("cp %s %s", CFI_OBJECT, object);
+	if (!folder || system(command)) {
+		printf("Bail out! no %s\n", CFI_OBJECT);
+		return 1;
+	}
+	free(command);
+	RUN(the_exit_status_is_that_of_the_command);
+	command = format("rm -rf %s", folder);
+	if (system(command))
+		printf("# cannot remove %s\n", folder);
+	free(command);
+	free(store);
+	free(object);
+	free(said);
+	return check_end();
+}
