@@ -66,3 +66,12 @@ void child_terminate(struct child *child)
 	if (!child_has_ended(child))
 		kill(child->pid, SIGTERM);
 }
+
+void child_end(struct child *child)
+{
+	while (!child_has_ended(child)) {
+		kill(child->pid, SIGTERM);
+		if (waitpid(child->pid, &child->status, 0) == child->pid)
+			child->pid = 0;
+	}
+}

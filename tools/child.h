@@ -23,4 +23,7 @@ bool child_has_ended(struct child *child);
 /* Tells it to end, if it has not. */
 void child_terminate(struct child *child);
 
+/* The same, and waits for it; tells it once more at each signal meanwhile. */
+void child_end(struct child *child);
+
 #endif

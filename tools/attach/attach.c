@@ -311,6 +311,8 @@ static void catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
+	/* Of children whose end is ignored nobody is told. */
+	signal(SIGCHLD, SIG_DFL);
 }
 
 static void drop_stale(struct attach *a)
@@ -451,7 +453,8 @@ int cmd_attach(int argc, char **argv)
 		child_release(&child, command[0]);
 	}
 	stay(&a, follow, &child);
-	if (child.pid)
-		child_terminate(&child);
-	return command && !child.pid ? exit_status(child.status) : 0;
+	if (!command)
+		return 0;
+	child_end(&child);
+	return exit_status(child.status);
 }

@@ -38,6 +38,23 @@ static char *in_folder(const char *name)
 	return format("%s/%s", folder, name);
 }
 
+static bool is_there(const char *name)
+{
+	char *path = in_folder(name);
+	bool there = !access(path, F_OK);
+
+	free(path);
+	return there;
+}
+
+/* Fails after some seconds. */
+static bool eventually(bool (*is_so)(const char *arg), const char *arg)
+{
+	for (int i = 0; i < 1000 && !is_so(arg); i++)
+		usleep(10000);
+	return is_so(arg);
+}
+
 /* ---------------------------------------------------------------- the command */
 
 /* Starts it with a store, the object and what is given, and with @in as its input. */
@@ -81,6 +98,16 @@ static void the_exit_status_is_that_of_the_command(void)
 	CHECK(run("kill -KILL $$") == 128 + SIGKILL);
 }
 
+static void the_command_is_waited_for(void)
+{
+	pid_t pid = start(0, "trap 'sleep 0.3; touch $FOLDER/done; exit 7' TERM;"
+			     "touch $FOLDER/ready; while :; do sleep 0.1; done");
+
+	CHECK(eventually(is_there, "ready"));
+	kill(pid, SIGINT);
+	CHECK(end_of(pid) == 7 && is_there("done"));
+}
+
 int main(void)
 {
 	char name[] = CFI_OBJECT "-XXXXXX", *command;
@@ -96,7 +123,9 @@ int main(void)
 		return 1;
 	}
 	free(command);
+	setenv("FOLDER", folder, true);
 	RUN(the_exit_status_is_that_of_the_command);
+	RUN(the_command_is_waited_for);
 	command = format("rm -rf %s", folder);
 	if (system(command))
 		printf("# cannot remove %s\n", folder);
