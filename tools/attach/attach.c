@@ -59,10 +59,14 @@ static volatile sig_atomic_t ended, asked;
 
 static void end(int sig)
 {
-	if (sig == SIGHUP)
-		asked = 1;
-	else
-		ended = 1;
+	(void)sig;
+	ended = 1;
+}
+
+static void ask(int sig)
+{
+	(void)sig;
+	asked = 1;
 }
 
 /* ------------------------------------------------------------------- one file */
@@ -306,11 +310,13 @@ static void raise_limit(void)
 
 static void catch_signals(void)
 {
-	const struct sigaction action = { .sa_handler = end };
+	const struct sigaction to_end = { .sa_handler = end }, to_ask = { .sa_handler = ask };
+	/* That may close. */
+	bool terminal = isatty(STDIN_FILENO) || isatty(STDERR_FILENO);
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	sigaction(SIGINT, &to_end, NULL);
+	sigaction(SIGTERM, &to_end, NULL);
+	sigaction(SIGHUP, terminal ? &to_end : &to_ask, NULL);
 	/* Of children whose end is ignored nobody is told. */
 	signal(SIGCHLD, SIG_DFL);
 }

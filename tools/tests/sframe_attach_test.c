@@ -108,6 +108,51 @@ static void the_command_is_waited_for(void)
 	CHECK(end_of(pid) == 7 && is_there("done"));
 }
 
+static bool has_said(const char *text)
+{
+	char line[256];
+	FILE *file = fopen(said, "re");
+	bool has = false;
+
+	while (file && !has && fgets(line, sizeof(line), file))
+		has = strstr(line, text);
+	if (file)
+		fclose(file);
+	return has;
+}
+
+/* Whether it ends at SIGHUP when it has attached, with @in as its input. */
+static bool ends_at_hangup(int in)
+{
+	pid_t pid = start(in, NULL);
+	int status;
+
+	CHECK(eventually(has_said, "1 files have tables now"));
+	kill(pid, SIGHUP);
+	for (int i = 0; i < 50; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return WIFEXITED(status) && !WEXITSTATUS(status);
+		usleep(10000);
+	}
+	kill(pid, SIGTERM);
+	CHECK(!end_of(pid));
+	return false;
+}
+
+static void it_ends_when_its_terminal_does(void)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave;
+
+	CHECK(master >= 0 && !grantpt(master) && !unlockpt(master));
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	CHECK(ends_at_hangup(slave));
+	CHECK(!ends_at_hangup(null));
+	close(slave);
+	close(master);
+	close(null);
+}
+
 int main(void)
 {
 	char name[] = CFI_OBJECT "-XXXXXX", *command;
@@ -126,6 +171,7 @@ int main(void)
 	setenv("FOLDER", folder, true);
 	RUN(the_exit_status_is_that_of_the_command);
 	RUN(the_command_is_waited_for);
+	RUN(it_ends_when_its_terminal_does);
 	command = format("rm -rf %s", folder);
 	if (system(command))
 		printf("# cannot remove %s\n", folder);
