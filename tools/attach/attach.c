@@ -297,15 +297,16 @@ static void attach_first(struct attach *a)
 	report(a);
 }
 
-/* Each table takes a descriptor. */
-static void raise_limit(void)
+/* Each table takes a descriptor.  Returns the limit that there was. */
+static struct rlimit raise_limit(void)
 {
-	struct rlimit limit;
+	struct rlimit was, limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
+	getrlimit(RLIMIT_NOFILE, &was);
+	limit = was;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+	return was;
 }
 
 static void catch_signals(void)
@@ -437,10 +438,11 @@ int cmd_attach(int argc, char **argv)
 	struct attach a = { .store_path = STORE_CACHE };
 	struct follow *follow = NULL;
 	struct child child = { 0 };
+	struct rlimit limit;
 	char **command;
 
 	need_codectl();
-	raise_limit();
+	limit = raise_limit();
 	parse_options(&a, argc, argv);
 	command = add_arguments(&a, argc, argv);
 	a.all |= !a.some;
@@ -456,6 +458,7 @@ int cmd_attach(int argc, char **argv)
 		die("interrupted");
 	if (command) {
 		child_prepare(&child, command);
+		prlimit(child.pid, RLIMIT_NOFILE, &limit, NULL);
 		child_release(&child, command[0]);
 	}
 	stay(&a, follow, &child);

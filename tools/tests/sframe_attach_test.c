@@ -153,6 +153,18 @@ static void it_ends_when_its_terminal_does(void)
 	close(null);
 }
 
+static void the_command_keeps_its_limits(void)
+{
+	struct rlimit was, limit;
+
+	CHECK(!getrlimit(RLIMIT_NOFILE, &was) && was.rlim_max > 64);
+	limit = was;
+	limit.rlim_cur = 64;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	CHECK(!run("[ $(ulimit -S -n) = 64 ]"));
+	CHECK(!setrlimit(RLIMIT_NOFILE, &was));
+}
+
 int main(void)
 {
 	char name[] = CFI_OBJECT "-XXXXXX", *command;
@@ -171,6 +183,7 @@ int main(void)
 	setenv("FOLDER", folder, true);
 	RUN(the_exit_status_is_that_of_the_command);
 	RUN(the_command_is_waited_for);
+	RUN(the_command_keeps_its_limits);
 	RUN(it_ends_when_its_terminal_does);
 	command = format("rm -rf %s", folder);
 	if (system(command))
