@@ -124,7 +124,7 @@ static const char *look_at(int fd, struct image *image, bool *elf)
 	image->trusted = is_trusted(fd, &stat);
 	if (stat.st_size > (image->trusted ? MAX_SIZE : MAX_COPIED))
 		return image->trusted ? "larger than 4 GiB" :
-		       "larger than 1 GiB, and others can write to it";
+		       "larger than 1 GiB, and not known to be root's";
 	image->size = stat.st_size;
 	return NULL;
 }

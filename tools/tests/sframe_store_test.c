@@ -166,6 +166,21 @@ static void writable_files_are_copied_and_not_believed(void)
 	unlink(path);
 }
 
+static void what_is_not_copied_is_said(void)
+{
+	char path[] = CFI_OBJECT "-XXXXXX";
+	int fd = mkstemp(path);
+	struct image one;
+	bool elf;
+
+	CHECK(fd >= 0 && write(fd, image.data, image.size) == (ssize_t)image.size);
+	CHECK(!ftruncate(fd, (1L << 30) + 1) && !fchmod(fd, 0622));
+	CHECK(!strcmp(image_open(path, false, &one, &elf),
+		      "larger than 1 GiB, and not known to be root's"));
+	close(fd);
+	unlink(path);
+}
+
 /* A process with mounts of its own, or -1; whoever is not root needs user namespaces. */
 static pid_t start_elsewhere(void)
 {
@@ -324,6 +339,7 @@ int main(void)
 	RUN(damaged_files_do_no_harm);
 	RUN(the_process_can_only_compute);
 	RUN(writable_files_are_copied_and_not_believed);
+	RUN(what_is_not_copied_is_said);
 	RUN(files_mounted_elsewhere_are_not_believed);
 	RUN(a_store_keeps_tables);
 	RUN(a_store_follows_no_symbolic_link);
