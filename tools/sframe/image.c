@@ -182,18 +182,18 @@ static bool hash_fd(int fd, size_t size, struct store_key *key)
 	return good;
 }
 
-const char *image_key(const char *path, struct store_key *key, bool *trusted)
+const char *image_key(const char *path, struct image *image, struct store_key *key)
 {
 	int fd = open_path(path, false);
-	struct image image = { 0 };
 	const char *wrong;
 	bool elf;
 
 	if (fd < 0)
 		return strerror(errno);
-	wrong = look_at(fd, &image, &elf);
-	*trusted = image.trusted;
-	if (!wrong && !image.trusted && !hash_fd(fd, image.size, key))
+	wrong = look_at(fd, image, &elf);
+	if (!wrong && image->trusted && !map(fd, image))
+		wrong = strerror(errno);
+	if (!wrong && !image->trusted && !hash_fd(fd, image->size, key))
 		wrong = "cannot make its SHA-256";
 	close(fd);
 	return wrong;

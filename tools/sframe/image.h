@@ -26,10 +26,10 @@ struct image {
 const char *image_open(const char *path, bool no_links, struct image *image, bool *elf);
 
 /*
- * The key of a file that is not believed, without holding all of it in memory.  What is
- * wrong, or NULL; *@trusted says that it is believed and has no key yet.
+ * Opens the regular file @path if it is believed; else there is its key, without holding
+ * all of it in memory, and nothing to be closed.  What is wrong, or NULL.
  */
-const char *image_key(const char *path, struct store_key *key, bool *trusted);
+const char *image_key(const char *path, struct image *image, struct store_key *key);
 
 /* The key of what is in it: its SHA-256.  False without memory. */
 bool image_hash(const struct image *image, struct store_key *key);

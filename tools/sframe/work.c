@@ -205,14 +205,10 @@ const char *work_key(const char *path, struct store_key *key)
 	const struct work work = { 0 };
 	struct conversion conversion;
 	struct image image;
-	bool elf, trusted = false;
 	const char *wrong;
 
-	wrong = image_key(path, key, &trusted);
-	if (wrong || !trusted)
-		return wrong;
-	wrong = image_open(path, false, &image, &elf);
-	if (wrong)
+	wrong = image_key(path, &image, key);
+	if (wrong || !image.trusted)
 		return wrong;
 	wrong = convert_start(&conversion, image.data, image.size);
 	if (!wrong) {

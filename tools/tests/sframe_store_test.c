@@ -13,6 +13,7 @@
 #include "check.h"
 #include "sframe/convert.h"
 #include "sframe/image.h"
+#include "sframe/work.h"
 #include "tool.h"
 
 static struct image image;
@@ -181,6 +182,24 @@ static void what_is_not_copied_is_said(void)
 	unlink(path);
 }
 
+/* By the same object: its build-id, or its SHA-256. */
+static void a_key_says_who_can_write(void)
+{
+	char path[] = CFI_OBJECT "-XXXXXX";
+	struct store_key by_id, by_content, hash;
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0 && write(fd, image.data, image.size) == (ssize_t)image.size);
+	CHECK(!work_key(path, &by_id) && !by_id.is_hash && by_id.len == 20);
+	fchmod(fd, 0666);
+	CHECK(!work_key(path, &by_content) && by_content.is_hash);
+	CHECK(image_hash(&image, &hash) && by_content.len == hash.len &&
+	      !memcmp(by_content.bytes, hash.bytes, hash.len));
+	close(fd);
+	unlink(path);
+	CHECK(work_key(path, &hash));
+}
+
 /* A process with mounts of its own, or -1; whoever is not root needs user namespaces. */
 static pid_t start_elsewhere(void)
 {
@@ -340,6 +359,7 @@ int main(void)
 	RUN(the_process_can_only_compute);
 	RUN(writable_files_are_copied_and_not_believed);
 	RUN(what_is_not_copied_is_said);
+	RUN(a_key_says_who_can_write);
 	RUN(files_mounted_elsewhere_are_not_believed);
 	RUN(a_store_keeps_tables);
 	RUN(a_store_follows_no_symbolic_link);
