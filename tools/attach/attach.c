@@ -34,8 +34,9 @@
 #define UNMAPPED_SECONDS 300
 /* How many converters may have ended before they got to a file. */
 #define TRIES		3
-/* How many files are looked at before anything else is heeded. */
+/* How many files are looked at before anything else is heeded, and what is hashed. */
 #define LOOK_AT		64
+#define LOOK_AT_BYTES	(64L << 20)
 /* How often progress is told where that is no terminal. */
 #define SAY_SECONDS	60
 
@@ -140,7 +141,7 @@ static const char *key_of(struct file *file)
 	file->size = st.st_size;
 	file->written = st.st_mtim;
 	path = path_of(file);
-	wrong = work_key(path, &file->key);
+	wrong = work_key(path, &file->key, &ended);
 	free(path);
 	return wrong;
 }
@@ -201,11 +202,18 @@ static void look_at_new(struct attach *a)
 {
 	struct files *files = &a->files;
 	size_t left = LOOK_AT;
+	off_t bytes = LOOK_AT_BYTES;
 
-	for (; files->old < files->nr && left; files->old++, left--) {
+	while (files->old < files->nr && left-- && bytes > 0) {
 		struct file *file = &files->file[files->old];
 		const char *wrong = key_of(file);
 
+		/* It may have been given up for that. */
+		if (ended)
+			return;
+		files->old++;
+		if (file->key.is_hash)
+			bytes -= file->size;
 		if (wrong || store_has(a->store, &file->key))
 			settle(a, file, wrong);
 		else

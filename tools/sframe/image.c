@@ -161,7 +161,8 @@ const char *image_open(const char *path, bool no_links, struct image *image, boo
 }
 
 /* As much of it as image_open() would copy. */
-static bool hash_fd(int fd, size_t size, struct store_key *key)
+static bool hash_fd(int fd, size_t size, struct store_key *key,
+		    const volatile sig_atomic_t *stop)
 {
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	bool good = ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL);
@@ -173,7 +174,7 @@ static bool hash_fd(int fd, size_t size, struct store_key *key)
 		size_t want = size - done < sizeof(buffer) ? size - done : sizeof(buffer);
 
 		got = pread(fd, buffer, want, done);
-		good = got >= 0 && EVP_DigestUpdate(ctx, buffer, got);
+		good = !*stop && got >= 0 && EVP_DigestUpdate(ctx, buffer, got);
 	}
 	good = good && EVP_DigestFinal_ex(ctx, key->bytes, &len);
 	EVP_MD_CTX_free(ctx);
@@ -182,7 +183,8 @@ static bool hash_fd(int fd, size_t size, struct store_key *key)
 	return good;
 }
 
-const char *image_key(const char *path, struct image *image, struct store_key *key)
+const char *image_key(const char *path, struct image *image, struct store_key *key,
+		      const volatile sig_atomic_t *stop)
 {
 	int fd = open_path(path, false);
 	const char *wrong;
@@ -193,7 +195,7 @@ const char *image_key(const char *path, struct image *image, struct store_key *k
 	wrong = look_at(fd, image, &elf);
 	if (!wrong && image->trusted && !map(fd, image))
 		wrong = strerror(errno);
-	if (!wrong && !image->trusted && !hash_fd(fd, image->size, key))
+	if (!wrong && !image->trusted && !hash_fd(fd, image->size, key, stop))
 		wrong = "cannot make its SHA-256";
 	close(fd);
 	return wrong;

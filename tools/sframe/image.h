@@ -2,6 +2,7 @@
 #ifndef IMAGE_H
 #define IMAGE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -27,9 +28,11 @@ const char *image_open(const char *path, bool no_links, struct image *image, boo
 
 /*
  * Opens the regular file @path if it is believed; else there is its key, without holding
- * all of it in memory, and nothing to be closed.  What is wrong, or NULL.
+ * all of it in memory, and nothing to be closed.  What is wrong, or NULL.  Ends soon, and
+ * something is wrong, once a signal handler sets *@stop.
  */
-const char *image_key(const char *path, struct image *image, struct store_key *key);
+const char *image_key(const char *path, struct image *image, struct store_key *key,
+		      const volatile sig_atomic_t *stop);
 
 /* The key of what is in it: its SHA-256.  False without memory. */
 bool image_hash(const struct image *image, struct store_key *key);

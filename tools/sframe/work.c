@@ -200,14 +200,15 @@ struct totals work_run(const struct work *work)
 	return totals;
 }
 
-const char *work_key(const char *path, struct store_key *key)
+const char *work_key(const char *path, struct store_key *key,
+		     const volatile sig_atomic_t *stop)
 {
 	const struct work work = { 0 };
 	struct conversion conversion;
 	struct image image;
 	const char *wrong;
 
-	wrong = image_key(path, &image, key);
+	wrong = image_key(path, &image, key, stop);
 	if (wrong || !image.trusted)
 		return wrong;
 	wrong = convert_start(&conversion, image.data, image.size);

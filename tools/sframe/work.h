@@ -2,6 +2,8 @@
 #ifndef SFRAME_WORK_H
 #define SFRAME_WORK_H
 
+#include <signal.h>
+
 #include "report.h"
 #include "store.h"
 
@@ -30,7 +32,11 @@ struct work {
  */
 struct totals work_run(const struct work *work);
 
-/* The key by which the table of a file is kept; what is wrong, or NULL. */
-const char *work_key(const char *path, struct store_key *key);
+/*
+ * The key by which the table of a file is kept; what is wrong, or NULL.  That of a file
+ * which is not believed is given up once a signal handler sets *@stop.
+ */
+const char *work_key(const char *path, struct store_key *key,
+		     const volatile sig_atomic_t *stop);
 
 #endif

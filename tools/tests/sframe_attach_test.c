@@ -55,6 +55,57 @@ static bool eventually(bool (*is_so)(const char *arg), const char *arg)
 	return is_so(arg);
 }
 
+/* ------------------------------------------------------------------ its parts */
+
+/* A copy of the object as a file to be looked at; with @large one that is all hashed. */
+static char *add_copy(struct attach *a, const char *name, bool large)
+{
+	char *path = in_folder(name), *command = format("cp %s %s", object, path);
+
+	CHECK(!system(command));
+	free(command);
+	if (large)
+		CHECK(!truncate(path, LOOK_AT_BYTES) && !chmod(path, 0666));
+	CHECK(files_add_named(&a->files, path));
+	return path;
+}
+
+static void let_go(struct attach *a)
+{
+	for (size_t i = 0; i < a->files.nr; i++) {
+		struct file *file = &a->files.file[i];
+
+		if (file->attached >= 0)
+			close(file->attached);
+		file->attached = -1;
+		file->pending = false;
+	}
+	a->files.old = a->files.nr;
+	files_drop_stale(&a->files, -1);
+	free(a->files.file);
+	close(a->store);
+}
+
+static void a_pass_is_bounded(void)
+{
+	struct attach a = { .store = store_open(store) };
+	char *first = add_copy(&a, "first", true), *second = add_copy(&a, "second", true);
+
+	ended = 1;
+	look_at_new(&a);
+	CHECK(!a.files.old);
+	ended = 0;
+	look_at_new(&a);
+	CHECK(a.files.old == 1 && a.files.file[0].key.is_hash);
+	look_at_new(&a);
+	CHECK(a.files.old == 2);
+	let_go(&a);
+	unlink(first);
+	unlink(second);
+	free(first);
+	free(second);
+}
+
 /* ---------------------------------------------------------------- the command */
 
 /* Starts it with a store, the object and what is given, and with @in as its input. */
@@ -181,6 +232,7 @@ int main(void)
 	}
 	free(command);
 	setenv("FOLDER", folder, true);
+	RUN(a_pass_is_bounded);
 	RUN(the_exit_status_is_that_of_the_command);
 	RUN(the_command_is_waited_for);
 	RUN(the_command_keeps_its_limits);
