@@ -47,13 +47,17 @@ struct attach {
 	struct converter converter;
 	bool all, some, verbose;	/* some: those that were named */
 	bool full;			/* some have no table for lack of room */
-	bool again;			/* some were written to before they had one */
+	bool again;			/* some may have one in a while */
 	size_t nr, without;
 	unsigned long long bytes;
 };
 
+/* What may be over in a while. */
 static const char written[] = "it was written to meanwhile";
+static const char busy[] = "somebody can write to it";
+static const char gone[] = "its table has gone from the store";
 static const char unmade[] = "nobody gets to make its table";
+
 static const char no_room[] = "no room: see kernel.codectl_attached_kb";
 
 static volatile sig_atomic_t ended, asked;
@@ -113,8 +117,8 @@ static const char *attach_table(struct file *file, const struct loaded_table *ta
 	if (errno == ENOSPC)
 		return no_room;
 	return errno == EEXIST ? "it has a table already" :
-	       errno == ETXTBSY ? "somebody can write to it" :
-				 strerror(errno);
+	       errno == EAGAIN ? written :
+	       errno == ETXTBSY ? busy : strerror(errno);
 }
 
 static const char *attach_stored(struct file *file, int stored)
@@ -164,7 +168,7 @@ static const char *attach_file(struct attach *a, struct file *file)
 
 	stored = store_read(a->store, &file->key);
 	if (stored < 0)
-		return "its table has gone from the store";
+		return gone;
 	wrong = attach_stored(file, stored);
 	close(stored);
 	if (!wrong && is_written_to(file)) {
@@ -192,7 +196,7 @@ static void settle(struct attach *a, struct file *file, const char *wrong)
 	file->fd = -1;
 	a->without++;
 	a->full |= wrong == no_room;
-	a->again |= wrong == written;
+	a->again |= wrong == written || wrong == busy || wrong == gone || wrong == unmade;
 	if (a->verbose || file->named)
 		fprintf(stderr, "codectl: %s: %s\n", file->name, wrong);
 }

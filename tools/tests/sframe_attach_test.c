@@ -67,7 +67,16 @@ static char *add_copy(struct attach *a, const char *name, bool large)
 	if (large)
 		CHECK(!truncate(path, LOOK_AT_BYTES) && !chmod(path, 0666));
 	CHECK(files_add_named(&a->files, path));
+	a->files.file[a->files.nr - 1].named = false;
 	return path;
+}
+
+/* Until all that was added has a table or none. */
+static void attach_added(struct attach *a)
+{
+	fflush(stdout);
+	while (attach_new(a))
+		usleep(1000);
 }
 
 static void let_go(struct attach *a)
@@ -104,6 +113,36 @@ static void a_pass_is_bounded(void)
 	unlink(second);
 	free(first);
 	free(second);
+}
+
+/* Whether it is tried again that the kernel says @error of a file. */
+static bool is_tried_again(int error)
+{
+	struct attach a = { .store = store_open(store) };
+	char *path = add_copy(&a, "busy", false);
+
+	refused = error;
+	attach_added(&a);
+	refused = 0;
+	CHECK(!a.nr && a.without == 1 && a.files.file[0].fd < 0);
+	let_go(&a);
+	unlink(path);
+	free(path);
+	return a.again;
+}
+
+static void what_may_be_over_is_tried_again(void)
+{
+	struct attach a = { .store = -1 };
+	struct file file = { .fd = -1, .name = object, .key = { .len = 2 } };
+
+	CHECK(is_tried_again(ETXTBSY) && is_tried_again(EAGAIN));
+	CHECK(!is_tried_again(EEXIST));
+	settle(&a, &file, unmade);
+	CHECK(a.again);
+	a.again = false;
+	settle(&a, &file, NULL);
+	CHECK(a.again && a.without == 2);
 }
 
 /* ---------------------------------------------------------------- the command */
@@ -233,6 +272,7 @@ int main(void)
 	free(command);
 	setenv("FOLDER", folder, true);
 	RUN(a_pass_is_bounded);
+	RUN(what_may_be_over_is_tried_again);
 	RUN(the_exit_status_is_that_of_the_command);
 	RUN(the_command_is_waited_for);
 	RUN(the_command_keeps_its_limits);
