@@ -144,20 +144,28 @@ static const char *key_of(struct file *file)
 		return strerror(errno);
 	file->size = st.st_size;
 	file->written = st.st_mtim;
+	file->changed = st.st_ctim;
 	path = path_of(file);
 	wrong = work_key(path, &file->key, &ended);
 	free(path);
 	return wrong;
 }
 
-/* From when it has a table on the kernel looks. */
+static bool differ(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec || a.tv_nsec != b.tv_nsec;
+}
+
+/*
+ * From when it has a table on the kernel looks.  One time is set by its owner at will, the
+ * other one changes where the file is renamed, too.
+ */
 static bool is_written_to(const struct file *file)
 {
 	struct stat st;
 
 	return fstat(file->fd, &st) || st.st_size != file->size ||
-	       st.st_mtim.tv_sec != file->written.tv_sec ||
-	       st.st_mtim.tv_nsec != file->written.tv_nsec;
+	       differ(st.st_mtim, file->written) || differ(st.st_ctim, file->changed);
 }
 
 /* By the table that is in the store by now. */

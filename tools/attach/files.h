@@ -26,7 +26,7 @@ struct file {
 	size_t job;		/* which one of its files it is then */
 	unsigned int tries;	/* that it was given in vain */
 	off_t size;		/* when that was made, and what is below */
-	struct timespec written;
+	struct timespec written, changed;
 };
 
 struct files {

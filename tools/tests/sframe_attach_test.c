@@ -17,15 +17,32 @@ static long stand_in(long number, ...);
 #include "attach/attach.c"
 #undef syscall
 
-/* Of CODE_ATTACH_FILE: how often it was called, and the error of the next calls. */
-static unsigned int nr_attached;
+/* Of CODE_ATTACH_FILE: its error, and what happens to the file of that name meanwhile. */
 static int refused;
+static const char *written_meanwhile;
+
+/* By somebody who hides it. */
+static void write_to(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	struct timespec times[2];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || pwrite(fd, "x", 1, st.st_size - 1) != 1)
+		abort();
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	if (futimens(fd, times))
+		abort();
+	close(fd);
+}
 
 static long stand_in(long number, ...)
 {
 	if (number != __NR_codectl)
 		abort();
-	nr_attached++;
+	if (written_meanwhile)
+		write_to(written_meanwhile);
 	errno = refused;
 	return refused ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
@@ -129,6 +146,21 @@ static bool is_tried_again(int error)
 	unlink(path);
 	free(path);
 	return a.again;
+}
+
+static void what_is_written_to_meanwhile_is_noticed(void)
+{
+	struct attach a = { .store = store_open(store) };
+	char *path = add_copy(&a, "written", false);
+
+	written_meanwhile = path;
+	attach_added(&a);
+	written_meanwhile = NULL;
+	CHECK(!a.nr && a.without == 1 && a.again);
+	CHECK(a.files.file[0].attached < 0);
+	let_go(&a);
+	unlink(path);
+	free(path);
 }
 
 static void what_may_be_over_is_tried_again(void)
@@ -272,6 +304,7 @@ int main(void)
 	free(command);
 	setenv("FOLDER", folder, true);
 	RUN(a_pass_is_bounded);
+	RUN(what_is_written_to_meanwhile_is_noticed);
 	RUN(what_may_be_over_is_tried_again);
 	RUN(the_exit_status_is_that_of_the_command);
 	RUN(the_command_is_waited_for);
