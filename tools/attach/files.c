@@ -85,7 +85,8 @@ void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 	good = !stat(path, &st);
 	if (good && !is_known(files, &st) && !files->only_looks)
 		good = add(files, path, name, false);
-	if (!good && (errno == EPERM || errno == EACCES)) {
+	if (!good && (errno == EPERM || errno == EACCES || errno == EMFILE ||
+		      errno == ENFILE)) {
 		files->unopened++;
 		files->error = errno;
 	}

@@ -177,6 +177,25 @@ static void what_may_be_over_is_tried_again(void)
 	CHECK(a.again && a.without == 2);
 }
 
+/* Of this process, by mappings that only some may open. */
+static void what_there_is_no_descriptor_for_is_counted(void)
+{
+	struct files files = { 0 };
+	struct rlimit was, one;
+	int next = dup(0);
+
+	close(next);
+	CHECK(!getrlimit(RLIMIT_NOFILE, &was));
+	one = was;
+	/* That for the list of mappings. */
+	one.rlim_cur = next + 1;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &one));
+	CHECK(files_add_process(&files, getpid()));
+	CHECK(!setrlimit(RLIMIT_NOFILE, &was));
+	CHECK(!files.nr && files.unopened);
+	CHECK(files.error == EMFILE || files.error == EPERM);
+}
+
 /* ---------------------------------------------------------------- the command */
 
 /* Starts it with a store, the object and what is given, and with @in as its input. */
@@ -306,6 +325,7 @@ int main(void)
 	RUN(a_pass_is_bounded);
 	RUN(what_is_written_to_meanwhile_is_noticed);
 	RUN(what_may_be_over_is_tried_again);
+	RUN(what_there_is_no_descriptor_for_is_counted);
 	RUN(the_exit_status_is_that_of_the_command);
 	RUN(the_command_is_waited_for);
 	RUN(the_command_keeps_its_limits);
