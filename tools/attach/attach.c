@@ -58,6 +58,10 @@ static const char busy[] = "somebody can write to it";
 static const char gone[] = "its table has gone from the store";
 static const char unmade[] = "nobody gets to make its table";
 
+/* What another table may do away with. */
+static const char damaged[] = "its table in the store is damaged, or of another version";
+static const char refused[] = "the kernel refuses its table";
+
 static const char no_room[] = "no room: see kernel.codectl_attached_kb";
 
 static volatile sig_atomic_t ended, asked;
@@ -117,6 +121,7 @@ static const char *attach_table(struct file *file, const struct loaded_table *ta
 	if (errno == ENOSPC)
 		return no_room;
 	return errno == EEXIST ? "it has a table already" :
+	       errno == EINVAL || errno == EOPNOTSUPP ? refused :
 	       errno == EAGAIN ? written :
 	       errno == ETXTBSY ? busy : strerror(errno);
 }
@@ -126,9 +131,8 @@ static const char *attach_stored(struct file *file, int stored)
 	struct loaded_table table;
 	const char *wrong;
 
-	wrong = table_load(stored, &table);
-	if (wrong)
-		return wrong;
+	if (!table_load(stored, &table))
+		return damaged;
 	wrong = attach_table(file, &table);
 	table_unload(&table);
 	return wrong;
@@ -189,7 +193,7 @@ static const char *attach_file(struct attach *a, struct file *file)
 
 /* ------------------------------------------------------------------ all files */
 
-/* It has a table now, or never gets one. */
+/* It has a table now, or never gets one; but a table that is no good is made again. */
 static void settle(struct attach *a, struct file *file, const char *wrong)
 {
 	file->pending = false;
@@ -198,6 +202,13 @@ static void settle(struct attach *a, struct file *file, const char *wrong)
 	if (!wrong) {
 		a->nr++;
 		a->bytes += bytes_of(file->attached);
+		return;
+	}
+	if ((wrong == damaged || wrong == refused) && !file->remade) {
+		store_remove(a->store, &file->key);
+		file->remade = true;
+		file->pending = true;
+		file->given = false;
 		return;
 	}
 	close(file->fd);

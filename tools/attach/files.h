@@ -25,6 +25,7 @@ struct file {
 	bool given;		/* to a converter */
 	size_t job;		/* which one of its files it is then */
 	unsigned int tries;	/* that it was given in vain */
+	bool remade;		/* as that in the store was no good */
 	off_t size;		/* when that was made, and what is below */
 	struct timespec written, changed;
 };

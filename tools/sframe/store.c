@@ -100,6 +100,18 @@ int store_read(int store, const struct store_key *key)
 	return fd;
 }
 
+void store_remove(int store, const struct store_key *key)
+{
+	char *name;
+	int folder = open_place(store, key, &name);
+
+	if (folder >= 0) {
+		unlinkat(folder, name, 0);
+		close(folder);
+	}
+	free(name);
+}
+
 /* Writes all of it under another name, and only then has it take the name's place. */
 static bool write_in(int folder, const char *name, const struct object *object,
 		     const struct table *table)

@@ -35,6 +35,9 @@ bool store_has(int store, const struct store_key *key);
 /* The file of the table, open for reading; -1 with errno.  It was used just now. */
 int store_read(int store, const struct store_key *key);
 
+/* Removes a table that is there. */
+void store_remove(int store, const struct store_key *key);
+
 /* Puts a table there, in place of one that there is; all of it or false with errno. */
 bool store_put(int store, const struct store_key *key, const struct object *object,
 	       const struct table *table);

@@ -50,7 +50,7 @@ static void load_section(struct loaded_table *table, Elf_Scn *scn)
 		load_note(table, data);
 }
 
-const char *table_load(int fd, struct loaded_table *table)
+bool table_load(int fd, struct loaded_table *table)
 {
 	Elf_Scn *scn = NULL;
 
@@ -58,13 +58,13 @@ const char *table_load(int fd, struct loaded_table *table)
 	elf_version(EV_CURRENT);
 	table->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!table->elf)
-		return elf_errmsg(-1);
+		return false;
 	while ((scn = elf_nextscn(table->elf, scn)))
 		load_section(table, scn);
 	if (table->data && table->nr_segments && table->nr_segments <= MAX_SEGMENTS)
-		return NULL;
+		return true;
 	table_unload(table);
-	return "its table in the store is damaged, or of another version";
+	return false;
 }
 
 void table_unload(struct loaded_table *table)

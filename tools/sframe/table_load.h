@@ -18,9 +18,9 @@ struct loaded_table {
 
 /*
  * Reads the table in the file behind @fd, which has to stay open until table_unload().
- * What is wrong, or NULL.
+ * False if it is damaged, or of another version.
  */
-const char *table_load(int fd, struct loaded_table *table);
+bool table_load(int fd, struct loaded_table *table);
 void table_unload(struct loaded_table *table);
 
 #endif

@@ -17,8 +17,12 @@ static long stand_in(long number, ...);
 #include "attach/attach.c"
 #undef syscall
 
-/* Of CODE_ATTACH_FILE: its error, and what happens to the file of that name meanwhile. */
-static int refused;
+/*
+ * Of CODE_ATTACH_FILE: how often it was called, its error, and what happens to the file of
+ * that name meanwhile.
+ */
+static unsigned int nr_calls;
+static int error_to_give;
 static const char *written_meanwhile;
 
 /* By somebody who hides it. */
@@ -43,8 +47,9 @@ static long stand_in(long number, ...)
 		abort();
 	if (written_meanwhile)
 		write_to(written_meanwhile);
-	errno = refused;
-	return refused ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+	nr_calls++;
+	errno = error_to_give;
+	return error_to_give ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 static char *folder, *store, *object, *said;
@@ -138,9 +143,9 @@ static bool is_tried_again(int error)
 	struct attach a = { .store = store_open(store) };
 	char *path = add_copy(&a, "busy", false);
 
-	refused = error;
+	error_to_give = error;
 	attach_added(&a);
-	refused = 0;
+	error_to_give = 0;
 	CHECK(!a.nr && a.without == 1 && a.files.file[0].fd < 0);
 	let_go(&a);
 	unlink(path);
@@ -194,6 +199,45 @@ static void what_there_is_no_descriptor_for_is_counted(void)
 	CHECK(!setrlimit(RLIMIT_NOFILE, &was));
 	CHECK(!files.nr && files.unopened);
 	CHECK(files.error == EMFILE || files.error == EPERM);
+}
+
+static void damage_table(const struct attach *a, const struct store_key *key)
+{
+	int fd = store_read(a->store, key);
+	char *path = format("/proc/self/fd/%d", fd);
+
+	CHECK(fd >= 0 && !truncate(path, 100));
+	free(path);
+	close(fd);
+}
+
+static void a_table_that_is_no_good_is_made_again(void)
+{
+	struct attach a = { .store = store_open(store) };
+	char *path = add_copy(&a, "again", false);
+
+	CHECK(!key_of(&a.files.file[0]));
+	damage_table(&a, &a.files.file[0].key);
+	attach_added(&a);
+	CHECK(a.nr == 1 && !a.without && a.files.file[0].attached >= 0);
+	let_go(&a);
+	unlink(path);
+	free(path);
+}
+
+static void and_once_only(void)
+{
+	struct attach a = { .store = store_open(store) };
+	char *path = add_copy(&a, "once", false);
+
+	nr_calls = 0;
+	error_to_give = EINVAL;
+	attach_added(&a);
+	error_to_give = 0;
+	CHECK(nr_calls == 2 && !a.nr && a.without == 1);
+	let_go(&a);
+	unlink(path);
+	free(path);
 }
 
 /* ---------------------------------------------------------------- the command */
@@ -325,6 +369,8 @@ int main(void)
 	RUN(a_pass_is_bounded);
 	RUN(what_is_written_to_meanwhile_is_noticed);
 	RUN(what_may_be_over_is_tried_again);
+	RUN(a_table_that_is_no_good_is_made_again);
+	RUN(and_once_only);
 	RUN(what_there_is_no_descriptor_for_is_counted);
 	RUN(the_exit_status_is_that_of_the_command);
 	RUN(the_command_is_waited_for);
