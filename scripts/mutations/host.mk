@@ -81,7 +81,7 @@ obj/sframe/%.o: tools/sframe/%.c
 	$(CONVERT) -c -o $@ $<
 
 CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test sframe_attach_test
-ATTACH	:= converter files follow stale
+ATTACH	:= converter files stale
 
 $(CONVERTER_TESTS:%=obj/sframe/%.o): obj/sframe/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
@@ -99,7 +99,7 @@ bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_ho
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
 
-# It includes attach.c.
+# It includes what else there is of attach.
 bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o
 
 $(filter-out %_hostile_test,$(CONVERTER_TESTS:%=bin/%)): bin/%: obj/sframe/%.o $(TABLES:%=obj/sframe/%.o) obj/tools/tool.o $(CFI)

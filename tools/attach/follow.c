@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* By the records of perf for mappings of code, of all CPUs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 #define RING_PAGES	64
 
 struct follow {
+	int cpus;		/* the list of those that are online: a file */
+	char online[256];	/* what it said */
 	long nr;
 	size_t page;
 	struct pollfd *poll;
@@ -58,17 +61,42 @@ static bool open_ring(struct follow *f, int cpu)
 	return true;
 }
 
-struct follow *follow_start(void)
+/* Whether other CPUs are online than when this was asked before. */
+static bool has_changed(struct follow *f)
+{
+	char online[sizeof(f->online)] = "";
+
+	if (pread(f->cpus, online, sizeof(online) - 1, 0) <= 0 ||
+	    !strcmp(online, f->online))
+		return false;
+	strcpy(f->online, online);
+	return true;
+}
+
+/* Of all CPUs that are online, in place of those that there are. */
+static void open_rings(struct follow *f)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	struct follow *f = need(calloc(1, sizeof(*f)));
 
-	f->page = sysconf(_SC_PAGESIZE);
-	f->poll = need(calloc(cpus, sizeof(*f->poll)));
-	f->ring = need(calloc(cpus, sizeof(*f->ring)));
+	while (f->nr) {
+		munmap(f->ring[--f->nr], (1 + RING_PAGES) * f->page);
+		close(f->poll[f->nr].fd);
+	}
+	f->poll = need(reallocarray(f->poll, cpus, sizeof(*f->poll)));
+	f->ring = need(reallocarray(f->ring, cpus, sizeof(*f->ring)));
 	for (long cpu = 0; cpu < cpus; cpu++)
 		if (!open_ring(f, cpu))
 			die("cannot follow what is mapped: %s", strerror(errno));
+}
+
+struct follow *follow_start(void)
+{
+	struct follow *f = need(calloc(1, sizeof(*f)));
+
+	f->page = sysconf(_SC_PAGESIZE);
+	f->cpus = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	has_changed(f);
+	open_rings(f);
 	return f;
 }
 
@@ -126,6 +154,11 @@ void follow_wait(struct follow *f, struct files *files, int ms)
 	poll(f->poll, f->nr, ms);
 	for (long i = 0; i < f->nr; i++)
 		read_ring(f, files, f->ring[i]);
+	/* A CPU that comes has no event, nor has one any more that was offline. */
+	if (has_changed(f)) {
+		open_rings(f);
+		f->lost = true;
+	}
 	/* What no record tells of, the processes do. */
 	if (f->lost)
 		files_add_all(files);

@@ -15,6 +15,7 @@ static long stand_in(long number, ...);
 #define need_codectl()	((void)0)
 #define syscall		stand_in
 #include "attach/attach.c"
+#include "attach/follow.c"
 #undef syscall
 
 /*
@@ -41,8 +42,33 @@ static void write_to(const char *path)
 	close(fd);
 }
 
+/* Of perf_event_open(): how many CPUs have events, which never come. */
+static int nr_online;
+
+static int open_event(int cpu)
+{
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+
+	errno = ENODEV;
+	if (cpu < nr_online && !ftruncate(fd, (1 + RING_PAGES) * sysconf(_SC_PAGESIZE)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 static long stand_in(long number, ...)
 {
+	va_list arguments;
+	int cpu;
+
+	if (number == __NR_perf_event_open) {
+		va_start(arguments, number);
+		va_arg(arguments, void *);
+		va_arg(arguments, int);
+		cpu = va_arg(arguments, int);
+		va_end(arguments);
+		return open_event(cpu);
+	}
 	if (number != __NR_codectl)
 		abort();
 	if (written_meanwhile)
@@ -240,6 +266,37 @@ static void and_once_only(void)
 	free(path);
 }
 
+static void a_cpu_that_comes_is_followed(void)
+{
+	struct files files = { 0 };
+	struct follow *f = follow_start();
+
+	close(f->cpus);
+	f->cpus = memfd_create("online", MFD_CLOEXEC);
+	CHECK(!f->nr && f->cpus >= 0 && files_add_named(&files, "/proc/self/exe"));
+	files.only_looks = true;
+	nr_online = 1;
+	follow_wait(f, &files, 0);
+	CHECK(!f->nr);
+	files.file[0].seen = 0;
+	CHECK(write(f->cpus, "0\n", 2) == 2);
+	follow_wait(f, &files, 0);
+	CHECK(f->nr == 1);
+	/* What it has mapped before is looked for. */
+	CHECK(files.file[0].seen || files.unopened);
+	nr_online = 0;
+	CHECK(pwrite(f->cpus, "-\n", 2, 0) == 2);
+	follow_wait(f, &files, 0);
+	CHECK(!f->nr);
+	close(f->cpus);
+	free(f->poll);
+	free(f->ring);
+	free(f);
+	files.old = files.nr;
+	files_drop_stale(&files, -1);
+	free(files.file);
+}
+
 /* ---------------------------------------------------------------- the command */
 
 /* Starts it with a store, the object and what is given, and with @in as its input. */
@@ -371,6 +428,7 @@ int main(void)
 	RUN(what_may_be_over_is_tried_again);
 	RUN(a_table_that_is_no_good_is_made_again);
 	RUN(and_once_only);
+	RUN(a_cpu_that_comes_is_followed);
 	RUN(what_there_is_no_descriptor_for_is_counted);
 	RUN(the_exit_status_is_that_of_the_command);
 	RUN(the_command_is_waited_for);
