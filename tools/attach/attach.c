@@ -466,7 +466,7 @@ static int exit_status(int status)
 
 int cmd_attach(int argc, char **argv)
 {
-	struct attach a = { .store_path = STORE_CACHE };
+	struct attach a = { 0 };
 	struct follow *follow = NULL;
 	struct child child = { 0 };
 	struct rlimit limit;
@@ -477,6 +477,10 @@ int cmd_attach(int argc, char **argv)
 	parse_options(&a, argc, argv);
 	command = add_arguments(&a, argc, argv);
 	a.all |= !a.some;
+	if (!a.store_path) {
+		a.store_path = STORE_CACHE;
+		store_look_into(STORE_PACKAGED);
+	}
 	a.store = store_open(a.store_path);
 	if (a.all) {
 		follow = follow_start();

@@ -88,8 +88,10 @@ static void check_options(struct options *options, int files)
 		die_usage("sframe needs files, --all or --prune");
 	if (work->output && (files != 1 || options->store))
 		die_usage("-o is for one file, and without --store");
-	if (!options->store)
+	if (!options->store) {
 		options->store = STORE_CACHE;
+		store_look_into(STORE_PACKAGED);
+	}
 }
 
 static void parse_options(struct options *options, int argc, char **argv)

@@ -19,6 +19,9 @@
 #define FOLDER	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define SUFFIX	".sframe"
 
+/* Another one, which is only read; or -1. */
+static int packaged = -1;
+
 /* As mkdir -p. */
 static void make_folders(const char *path)
 {
@@ -33,30 +36,50 @@ static void make_folders(const char *path)
 	free(copy);
 }
 
+/* -1 with errno, EPERM if others can write to it. */
+static int open_own(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat stat;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &stat) && (!stat.st_uid || stat.st_uid == geteuid()) &&
+	    !(stat.st_mode & 0022))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
 int store_open(const char *path)
 {
-	struct stat stat;
 	int fd;
 
 	make_folders(path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &stat))
-		die("cannot open the store %s: %s", path, strerror(errno));
-	if ((stat.st_uid && stat.st_uid != geteuid()) || stat.st_mode & 0022)
+	fd = open_own(path);
+	if (fd < 0 && errno == EPERM)
 		die("others can write to the store %s", path);
+	if (fd < 0)
+		die("cannot open the store %s: %s", path, strerror(errno));
 	return fd;
 }
 
-/* The folder @name in @at, made if there is none; -1 with errno. */
-static int open_folder(int at, const char *name)
+void store_look_into(const char *path)
 {
-	if (mkdirat(at, name, 0755) && errno != EEXIST)
+	packaged = open_own(path);
+}
+
+/* The folder @name in @at; -1 with errno. */
+static int open_folder(int at, const char *name, bool make)
+{
+	if (make && mkdirat(at, name, 0755) && errno != EEXIST)
 		return -1;
 	return openat(at, name, FOLDER);
 }
 
 /* The folder of the table, and its name there as a string of its own. */
-static int open_place(int store, const struct store_key *key, char **name)
+static int open_place(int store, const struct store_key *key, char **name, bool make)
 {
 	char *digits = hex_build_id(key->bytes, key->len);
 	int at = store, folder;
@@ -64,47 +87,60 @@ static int open_place(int store, const struct store_key *key, char **name)
 	*name = format("%s" SUFFIX, digits + 2);
 	digits[2] = '\0';
 	if (key->is_hash)
-		at = open_folder(store, "sha256");
-	folder = at < 0 ? -1 : open_folder(at, digits);
+		at = open_folder(store, "sha256", make);
+	folder = at < 0 ? -1 : open_folder(at, digits, make);
 	if (at >= 0 && at != store)
 		close(at);
 	free(digits);
 	return folder;
 }
 
-bool store_has(int store, const struct store_key *key)
+static int open_table(int store, const struct store_key *key)
 {
 	char *name;
-	int folder = open_place(store, key, &name);
-	bool has;
-
-	has = folder >= 0 && !utimensat(folder, name, NULL, AT_SYMLINK_NOFOLLOW);
-	if (folder >= 0)
-		close(folder);
-	free(name);
-	return has;
-}
-
-int store_read(int store, const struct store_key *key)
-{
-	char *name;
-	int folder = open_place(store, key, &name), fd = -1;
+	int folder = open_place(store, key, &name, false), fd = -1;
 
 	if (folder >= 0) {
 		fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0)
-			futimens(fd, NULL);
 		close(folder);
 	}
 	free(name);
 	return fd;
 }
 
+bool store_has(int store, const struct store_key *key)
+{
+	int fd = store_read(store, key);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+int store_read(int store, const struct store_key *key)
+{
+	int fd = open_table(packaged, key);
+
+	if (fd < 0) {
+		fd = open_table(store, key);
+		if (fd >= 0)
+			futimens(fd, NULL);
+	}
+	return fd;
+}
+
 void store_remove(int store, const struct store_key *key)
 {
+	int fd = open_table(packaged, key), folder;
 	char *name;
-	int folder = open_place(store, key, &name);
 
+	if (fd >= 0) {
+		close(fd);
+		close(packaged);
+		packaged = -1;
+		return;
+	}
+	folder = open_place(store, key, &name, false);
 	if (folder >= 0) {
 		unlinkat(folder, name, 0);
 		close(folder);
@@ -143,7 +179,7 @@ bool store_put(int store, const struct store_key *key, const struct object *obje
 	       const struct table *table)
 {
 	char *name;
-	int folder = open_place(store, key, &name);
+	int folder = open_place(store, key, &name, true);
 	bool good = folder >= 0 && write_in(folder, name, object, table);
 	int error = errno;
 

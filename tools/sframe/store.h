@@ -14,6 +14,7 @@
 #include "table.h"
 
 #define STORE_CACHE	"/var/cache/codectl/sframe"
+#define STORE_PACKAGED	"/usr/lib/codectl/sframe"
 #define STORE_MAX_MIB	1024
 #define STORE_MAX_DAYS	90
 
@@ -29,13 +30,19 @@ struct store_key {
  */
 int store_open(const char *path);
 
+/*
+ * From now on store_has() and store_read() look into the folder @path first, where nothing
+ * is changed; not if it is not there, or somebody else can write to it.
+ */
+void store_look_into(const char *path);
+
 /* Whether the table is there; if so, it was used just now. */
 bool store_has(int store, const struct store_key *key);
 
 /* The file of the table, open for reading; -1 with errno.  It was used just now. */
 int store_read(int store, const struct store_key *key);
 
-/* Removes a table that is there. */
+/* Removes a table that is there, or looks no more into that folder if it has it. */
 void store_remove(int store, const struct store_key *key);
 
 /* Puts a table there, in place of one that there is; all of it or false with errno. */

@@ -321,6 +321,52 @@ static void a_store_follows_no_symbolic_link(void)
 	close(store);
 }
 
+static const struct store_key packaged_key = { false, { 0xab, 5, 1 }, 3 };
+
+static bool is_found(int store)
+{
+	int fd = store_read(store, &packaged_key);
+
+	close(fd);
+	return fd >= 0 && store_has(store, &packaged_key);
+}
+
+static void tables_of_packages_come_first(void)
+{
+	const struct store_key other = { false, { 0xef, 5, 1 }, 3 };
+	char *path = format("%s/packaged", folder);
+	int store = store_open(folder), packaged = store_open(path);
+	struct stat stat;
+
+	CHECK(put(packaged, 5, false) && !is_found(store));
+	age(packaged, "ab/0501.sframe", 10);
+	store_look_into(path);
+	CHECK(is_found(store) && !store_has(store, &other));
+	/* Nothing changes there. */
+	CHECK(!is_there(packaged, "ef") &&
+	      !fstatat(packaged, "ab/0501.sframe", &stat, 0) &&
+	      stat.st_mtime < time(NULL) - 24 * 60 * 60);
+	store_remove(store, &packaged_key);
+	CHECK(!is_found(store) && is_there(packaged, "ab/0501.sframe"));
+	CHECK(!chmod(path, 0777));
+	store_look_into(path);
+	CHECK(!is_found(store));
+	CHECK(!chmod(path, 0755) && !unlinkat(packaged, "ab/0501.sframe", 0));
+	close(packaged);
+	close(store);
+	free(path);
+}
+
+static void a_table_is_removed(void)
+{
+	int store = store_open(folder);
+
+	CHECK(put(store, 5, false));
+	store_remove(store, &packaged_key);
+	CHECK(!is_found(store) && !is_there(store, "ab/0501.sframe"));
+	close(store);
+}
+
 static void pruning_removes_what_was_not_used(void)
 {
 	int store = store_open(folder), fd;
@@ -367,6 +413,8 @@ int main(void)
 	RUN(files_mounted_elsewhere_are_not_believed);
 	RUN(a_store_keeps_tables);
 	RUN(a_store_follows_no_symbolic_link);
+	RUN(tables_of_packages_come_first);
+	RUN(a_table_is_removed);
 	RUN(pruning_removes_what_was_not_used);
 	image_close(&image);
 	command = format("rm -rf %s", folder);
