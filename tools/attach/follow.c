@@ -18,6 +18,7 @@
 struct follow {
 	int cpus;		/* the list of those that are online: a file */
 	char online[256];	/* what it said */
+	int64_t slept;		/* nanoseconds of suspend then */
 	long nr;
 	size_t page;
 	struct pollfd *poll;
@@ -61,16 +62,31 @@ static bool open_ring(struct follow *f, int cpu)
 	return true;
 }
 
-/* Whether other CPUs are online than when this was asked before. */
+static int64_t time_slept(void)
+{
+	struct timespec all;
+
+	clock_gettime(CLOCK_BOOTTIME, &all);
+	return all.tv_sec * 1000000000LL + all.tv_nsec - (int64_t)files_now();
+}
+
+/*
+ * Whether CPUs were on- or offline since this was asked before.  Suspend takes all but one
+ * offline and back while no process runs.
+ */
 static bool has_changed(struct follow *f)
 {
 	char online[sizeof(f->online)] = "";
+	int64_t slept = time_slept();
+	bool changed = slept - f->slept > 1000000000;
 
-	if (pread(f->cpus, online, sizeof(online) - 1, 0) <= 0 ||
-	    !strcmp(online, f->online))
-		return false;
-	strcpy(f->online, online);
-	return true;
+	if (changed)
+		f->slept = slept;
+	if (pread(f->cpus, online, sizeof(online) - 1, 0) > 0 && strcmp(online, f->online)) {
+		strcpy(f->online, online);
+		changed = true;
+	}
+	return changed;
 }
 
 /* Of all CPUs that are online, in place of those that there are. */
