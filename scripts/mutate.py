@@ -3,7 +3,7 @@
 """Changes single lines of the sources, and demands that a test fails for each.
 
 usage: mutate.py [-j JOBS] [-k PATTERN] host TOP WORKDIR
-       mutate.py [-k PATTERN] guest TOP WORKDIR BUILDDIR
+       mutate.py [-j JOBS] [-k PATTERN] guest TOP WORKDIR BUILDDIR
 
 What is changed, and which test has to notice, is in scripts/mutations/*.list,
 a line each:
@@ -217,33 +217,46 @@ def check_list(top, mutations, report, name):
                   "\n".join(stale))
 
 
-def try_all(places, mutations, report):
-    """In each place, tests that pass unchanged, then what they have to notice."""
-    tests = list(dict.fromkeys(mutation.test for mutation in mutations))
-    works = {test for test in tests if places[0].try_unchanged(test, report)}
-    for place in places[1:]:
-        shutil.rmtree(place.where, ignore_errors=True)
-        shutil.copytree(places[0].where, place.where, symlinks=True)
-        place.seconds = places[0].seconds
+def in_each(places, work, items):
+    """Does work(place, item) for all items, one at a time in each place."""
     left = queue.Queue()
-    for mutation in mutations:
-        if mutation.test in works:
-            left.put(mutation)
+    for item in items:
+        left.put(item)
 
-    def work(place):
+    def take(place):
         while True:
             try:
-                mutation = left.get_nowait()
+                item = left.get_nowait()
             except queue.Empty:
                 return
-            place.try_one(mutation, report)
+            work(place, item)
 
-    threads = [threading.Thread(target=work, args=(place,))
+    threads = [threading.Thread(target=take, args=(place,))
                for place in places]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def try_all(places, mutations, report):
+    """In each place, tests that pass unchanged, then what they have to notice."""
+    tests = list(dict.fromkeys(mutation.test for mutation in mutations))
+    works = set()
+
+    def try_test(place, test):
+        if place.try_unchanged(test, report):
+            works.add(test)
+
+    # What the first one is built of the others are, too.
+    in_each(places[:1], try_test, tests[:1])
+    for place in places[1:]:
+        shutil.rmtree(place.where, ignore_errors=True)
+        shutil.copytree(places[0].where, place.where, symlinks=True)
+        place.seconds = places[0].seconds
+    in_each(places, try_test, tests[1:])
+    in_each(places, lambda place, mutation: place.try_one(mutation, report),
+            [mutation for mutation in mutations if mutation.test in works])
 
 
 def main():
@@ -257,6 +270,7 @@ def main():
     parser.add_argument("build", nargs="?")
     args = parser.parse_args()
     top, work = os.path.abspath(args.top), os.path.abspath(args.work)
+    jobs = max(1, args.jobs)
 
     report = Report()
     for name in ("host.list", "guest.list"):
@@ -269,12 +283,15 @@ def main():
                              "*%s*" % args.pattern)]
     if args.where == "host":
         places = [HostPlace(top, os.path.join(work, str(i)))
-                  for i in range(max(1, args.jobs))]
+                  for i in range(jobs)]
         copy_for_host(top, places[0].where)
     else:
         shutil.rmtree(work, ignore_errors=True)
         os.makedirs(work)
-        places = [GuestPlace(top, work, os.path.abspath(args.build))]
+        os.environ["JOBS"] = str(-(-os.cpu_count() // jobs))
+        places = [GuestPlace(top, os.path.join(work, str(i)),
+                             os.path.abspath(args.build))
+                  for i in range(jobs)]
     try_all(places, mutations, report)
     sys.exit(report.end())
 
