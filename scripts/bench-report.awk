@@ -77,6 +77,15 @@ function compare(b,    a, other)
 	return bound_how[b] == "percent" ? (a[0] / other[0] - 1) * 100 : "none"
 }
 
+# Of a bound that does not hold.
+function miss(b, is,    unit)
+{
+	unit = bound_how[b] == "percent" ? " %" : bound_how[b] == "ratio" ? " x" : ""
+	missed = missed (missed == "" ? "" : ", ") bound_name[b] \
+		 (is == "none" ? " was not measured" :
+		  sprintf(" is %.4g%s of at most %s%s", is, unit, bound_limit[b], unit))
+}
+
 function judge(    b, is, met, says)
 {
 	printf "\n## Bounds\n\n| | figure | with | is | limit | |\n|---|---|---|--:|--:|---|\n"
@@ -95,9 +104,9 @@ function judge(    b, is, met, says)
 				met ? "true" : "false")
 		held += met
 		if (!met)
-			missed = missed " " bound_name[b]
+			miss(b, is)
 	}
-	printf "\n%d of %d bounds hold%s\n", held, bounds, missed == "" ? "" : "; not" missed
+	printf "\n%d of %d bounds hold%s\n", held, bounds, missed == "" ? "" : "; " missed
 }
 
 BEGIN { FS = "\t+" }

@@ -41,19 +41,19 @@ expect()
 figures ours 8 150 theirs 8 100 ours 64 1000 theirs 64 1001
 expect "a ratio that is met to the digit" 0 '1 of 1 bounds hold' \
 	name group/ours/8 ratio group/theirs/8 1.5
-expect "a ratio that is missed" 1 '0 of 1 bounds hold; not name' \
+expect "a ratio that is missed" 1 '0 of 1 bounds hold; name is 1.5 x of at most 1.49 x' \
 	name group/ours/8 ratio group/theirs/8 1.49
 expect "percent dearer, met" 0 '1 of 1 bounds hold' \
 	name group/theirs/64 percent group/ours/64 1
-expect "percent dearer, missed" 1 '0 of 1 bounds hold; not name' \
+expect "percent dearer, missed" 1 '0 of 1 bounds hold; name is 50 % of at most 49 %' \
 	name group/ours/8 percent group/theirs/8 49
 expect "at most, met" 0 '1 of 1 bounds hold' name group/ours/8 most - 150
-expect "at most, missed" 1 '0 of 1 bounds hold; not name' name group/ours/8 most - 149
-expect "a figure that is not there" 1 '0 of 1 bounds hold; not name' \
+expect "at most, missed" 1 '0 of 1 bounds hold; name is 150 of at most 149' name group/ours/8 most - 149
+expect "a figure that is not there" 1 '0 of 1 bounds hold; name was not measured' \
 	name group/ours/9 ratio group/theirs/8 100
-expect "another that is not there" 1 '0 of 1 bounds hold; not name' \
+expect "another that is not there" 1 '0 of 1 bounds hold; name was not measured' \
 	name group/ours/8 ratio group/none/8 100
-expect "nobody knows how to compare" 1 '0 of 1 bounds hold; not name' \
+expect "nobody knows how to compare" 1 '0 of 1 bounds hold; name was not measured' \
 	name group/ours/8 factor group/theirs/8 100
 
 report name group/ours/8 ratio group/theirs/8 1.49
