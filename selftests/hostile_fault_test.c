@@ -356,10 +356,22 @@ TEST_F(fault, fuse_that_never_answers)
 	fuse_file_stop(&fuse);
 }
 
-/* A task that exits takes no faults for the sake of a stack. */
+static int exit_by_stub(FIXTURE_DATA(fault) * self)
+{
+	if (register_both_pages(self))
+		return -1;
+	stub_run_exit(&self->stub);
+	return -1;
+}
+
+/*
+ * A task that exits takes no faults for the sake of a stack.  Its innermost frame is
+ * at @ip, and who called that is in a page that is not there.
+ */
 static void check_exit(struct __test_metadata *_metadata,
 		       FIXTURE_DATA(fault) * self,
-		       int (*prepare)(FIXTURE_DATA(fault) * self))
+		       int (*prepare)(FIXTURE_DATA(fault) * self),
+		       int (*leave)(FIXTURE_DATA(fault) * self), uint64_t ip)
 {
 	double end = now() + scaled_seconds(10);
 	struct sampler sampler;
@@ -371,9 +383,8 @@ static void check_exit(struct __test_metadata *_metadata,
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
-		if (prepare(self) || register_both_pages(self))
+		if (prepare(self) || leave(self))
 			syscall(__NR_exit, 2);
-		stub_run_exit(&self->stub);
 	}
 	while (waitpid(pid, &status, WNOHANG) != pid && now() < end)
 		usleep(1000);
@@ -385,22 +396,57 @@ static void check_exit(struct __test_metadata *_metadata,
 	self->stack.nr = 0;
 	while (sampler_next(&sampler, &self->stack) && self->stack.pid != pid)
 		continue;
-	/* The stub, whose table is not in memory. */
 	EXPECT_EQ(1, self->stack.nr);
-	EXPECT_EQ(addr_of(self->stub.text) + self->stub.marker_off,
-		  self->stack.ip[0]);
+	EXPECT_EQ(ip, self->stack.ip[0]);
 	sampler_close(&sampler);
+}
+
+static uint64_t stub_exit_ip(const FIXTURE_DATA(fault) * self)
+{
+	return addr_of(self->stub.text) + self->stub.marker_off;
 }
 
 TEST_F(fault, exit_beside_userfaultfd)
 {
-	check_exit(_metadata, self, second_page_of_userfaultfd);
+	check_exit(_metadata, self, second_page_of_userfaultfd, exit_by_stub,
+		   stub_exit_ip(self));
 }
 
 TEST_F(fault, exit_beside_fuse)
 {
 	ASSERT_EQ(0, fuse_file_serve(&fuse, self->contents, 2 * PAGE, PAGE));
-	check_exit(_metadata, self, pages_of_fuse);
+	check_exit(_metadata, self, pages_of_fuse, exit_by_stub,
+		   stub_exit_ip(self));
+	fuse_file_stop(&fuse);
+}
+
+/* exit_group(0) on the stack in %rdi, with a frame that %rbp leads to. */
+static const uint8_t exit_code[] = {
+	0x48, 0x89, 0xfc,		/* mov %rdi, %rsp */
+	0x48, 0x8d, 0x6f, 0x40,		/* lea 64(%rdi), %rbp */
+	0x31, 0xff,			/* xor %edi, %edi */
+	0xb8, __NR_exit_group, 0, 0, 0,
+	0x0f, 0x05,
+};
+
+static uint8_t *exit_text;
+
+/* Code that nobody registered goes by frame pointers. */
+static int exit_by_frame_pointer(FIXTURE_DATA(fault) * self)
+{
+	((void (*)(void *))exit_text)(self->pages + PAGE);
+	return -1;
+}
+
+TEST_F(fault, exit_with_frames_in_fuse)
+{
+	exit_text = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, exit_text);
+	memcpy(exit_text, exit_code, sizeof(exit_code));
+	ASSERT_EQ(0, fuse_file_serve(&fuse, self->contents, 2 * PAGE, PAGE));
+	check_exit(_metadata, self, pages_of_fuse, exit_by_frame_pointer,
+		   addr_of(exit_text) + sizeof(exit_code));
 	fuse_file_stop(&fuse);
 }
 

@@ -452,6 +452,43 @@ static void walk_unregistered(struct __test_metadata *_metadata,
 	}
 }
 
+/* marker() with the frame pointer leading to @frame. */
+static noinline void mark_with_frame(const uint64_t *frame)
+{
+	long nr = MARKER_NR;
+
+	asm volatile("mov %%rbp, %%r12\n\tmov %1, %%rbp\n\tsyscall\n\t"
+		     "mov %%r12, %%rbp"
+		     : "+a"(nr) : "r"(frame) : "rcx", "r11", "r12", "memory");
+}
+
+static void return_to_kernel(void)
+{
+	const uint64_t addresses[] = {
+		0xffffffff81000000UL, 0xffff888000001000UL, USER_END,
+	};
+	volatile uint64_t frame[2] = { 0 };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		frame[1] = addresses[i];
+		mark_with_frame((const uint64_t *)frame);
+	}
+}
+
+/* Any word may come for a return address; at once it is as without codectl(2). */
+TEST_F(unwind, unregistered_that_returns_to_the_kernel)
+{
+	walk_unregistered(_metadata, self, MARKER_NR, return_to_kernel);
+	for (unsigned int i = 0; i < 3; i++) {
+		if (i)
+			ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+		if (sampler_at_once)
+			continue;
+		EXPECT_EQ(1, self->stack.nr);
+		EXPECT_FALSE(has_kernel_address(&self->stack));
+	}
+}
+
 static int (*vdso_clock_gettime)(clockid_t id, struct timespec *ts);
 
 static noinline void call_vdso(void)
