@@ -426,6 +426,8 @@ static int __init rule_cache_init(void)
 {
 	struct shrinker *shrinker;
 
+	/* All within a second of the last stack. */
+	static_assert(RULE_CACHE_IDLE + RULE_CACHE_PERIOD < HZ);
 	static_assert(sizeof(struct rule_slot) == 24);
 	static_assert(struct_size_t(struct rule_cache, slots,
 				    RULE_CACHE_SLOTS) <= RULE_CACHE_SIZE);

@@ -151,7 +151,8 @@ static void lookups_while_it_is_replaced(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
 	task = start_to_look(test, look_up_parent, mm);
-	for (i = 0; i < 200; i++) {
+	/* A lookup has to be interrupted between two of its loads. */
+	for (i = 0; i < 4000; i++) {
 		child = fork_mm(test, mm);
 		/* The parent takes a copy, and the child has what both had. */
 		bad += !!insert(mm, END + 0x1000, END + 0x2000);

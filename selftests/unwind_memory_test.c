@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The memory that rules of earlier walks take: who has it, for how long, and when it
+ * is given back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unwind_fixture.h"
+
+#define SLAB "/sys/kernel/slab/unwind_rules/"
+#define PROCESSES 16
+#define THREADS 16
+
+/* How many processes have rules; what none has any more is given back before. */
+static long processes_with_rules(void)
+{
+	FILE *shrink = fopen(SLAB "shrink", "we"), *file = fopen(SLAB "objects", "re");
+	long nr = -1;
+
+	if (shrink && file && fputs("1", shrink) >= 0 && !fflush(shrink) &&
+	    fscanf(file, "%ld", &nr) != 1)
+		nr = -1;
+	if (shrink)
+		fclose(shrink);
+	if (file)
+		fclose(file);
+	return nr;
+}
+
+/* Whether so few processes have rules before long. */
+static bool rules_are_gone(long before)
+{
+	double end = now() + scaled_seconds(10);
+
+	while (processes_with_rules() > before) {
+		if (now() > end)
+			return false;
+		usleep(50000);
+	}
+	return true;
+}
+
+/* What the processes do, or the threads. */
+enum { WALK, STAY, EXIT };
+static volatile int *phase;
+
+static void *walk_on(void *arg)
+{
+	while (*phase != EXIT) {
+		if (*phase == WALK)
+			marker();
+		usleep(10000);
+	}
+	return arg;
+}
+
+static int map_phase(void)
+{
+	phase = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		     -1, 0);
+	return phase == MAP_FAILED ? -1 : 0;
+}
+
+/* Whether so many processes have rules before long. */
+static bool rules_are_there(long wanted)
+{
+	double end = now() + scaled_seconds(20);
+
+	/* One that has to wait for its turn is without again, for a while. */
+	while (processes_with_rules() < wanted)
+		if (now() > end)
+			return false;
+	return true;
+}
+
+/* They take one stack after the other, each with rules; how many had before. */
+static long start_processes(struct __test_metadata *_metadata,
+			    FIXTURE_DATA(unwind) * self, pid_t *pids)
+{
+	long before = processes_with_rules();
+
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, map_phase());
+	for (int i = 0; i < PROCESSES; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (pids[i])
+			continue;
+		/* The parent is to have the last of it. */
+		sampler_close(&self->sampler);
+		walk_on(NULL);
+		_exit(0);
+	}
+	EXPECT_TRUE(rules_are_there(before + PROCESSES));
+	return before;
+}
+
+static void end_processes(const pid_t *pids)
+{
+	*phase = EXIT;
+	for (int i = 0; i < PROCESSES; i++)
+		waitpid(pids[i], NULL, 0);
+}
+
+TEST_F(unwind, no_rules_of_who_is_not_traced)
+{
+	pid_t pids[PROCESSES];
+	long before = start_processes(_metadata, self, pids);
+
+	sampler_close(&self->sampler);
+	EXPECT_TRUE(rules_are_gone(before));
+	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
+	end_processes(pids);
+}
+
+TEST_F(unwind, no_rules_of_who_takes_no_stacks)
+{
+	pid_t pids[PROCESSES];
+	long before = start_processes(_metadata, self, pids);
+
+	*phase = STAY;
+	EXPECT_TRUE(rules_are_gone(before));
+	end_processes(pids);
+}
+
+/* Nobody waits for those that have exited. */
+TEST_F(unwind, no_rules_of_who_has_exited)
+{
+	pid_t pids[PROCESSES];
+	long before = start_processes(_metadata, self, pids);
+
+	*phase = EXIT;
+	for (int i = 0; i < PROCESSES; i++)
+		ASSERT_EQ(0, waitid(P_PID, pids[i], NULL, WEXITED | WNOWAIT));
+	EXPECT_GE(before, processes_with_rules());
+	end_processes(pids);
+}
+
+/* Whether the rules of processes that stop taking stacks are gone in so many seconds. */
+static bool rules_are_given_back(long before, double seconds)
+{
+	double end;
+
+	*phase = STAY;
+	end = now() + seconds;
+	/* What the last walks still have is theirs until they end. */
+	do {
+		if (sysctl_write("vm/drop_caches", 2) || now() > end)
+			return false;
+	} while (processes_with_rules() > before);
+	return now() < end;
+}
+
+/*
+ * Memory is wanted for something else: they are given back sooner than those that lie
+ * idle, which stay for half a second.  That is too short for a slow kernel.
+ */
+TEST_F(unwind, no_rules_where_memory_is_wanted)
+{
+	double seconds = is_slow() ? scaled_seconds(10) : 0.4;
+	pid_t pids[PROCESSES];
+	long before = start_processes(_metadata, self, pids);
+	bool given_back = false;
+
+	for (int i = 0; i < 20 && !given_back; i++) {
+		*phase = WALK;
+		ASSERT_TRUE(rules_are_there(before + PROCESSES));
+		given_back = rules_are_given_back(before, seconds);
+	}
+	EXPECT_TRUE(given_back);
+	end_processes(pids);
+}
+
+/* All threads of a process have the same rules. */
+TEST_F(unwind, threads_have_one_memory)
+{
+	long before = processes_with_rules(), most = 0, nr;
+	pthread_t threads[THREADS];
+	double end;
+
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, map_phase());
+	for (int i = 0; i < THREADS; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, walk_on, NULL));
+	end = now() + 1;
+	while (now() < end) {
+		nr = processes_with_rules();
+		most = nr > most ? nr : most;
+	}
+	EXPECT_LT(0, most);
+	EXPECT_GE(before + 1, most);
+	*phase = EXIT;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+#define CROWD_PROCESSES 500
+#define CROWD_THREADS 10
+
+/* Their ends of two pipes: one says that a thread has walked, one closes at the end. */
+static int crowd_walked, crowd_end;
+
+static void *walk_and_stay(void *arg)
+{
+	char byte = 0;
+
+	for (int i = 0; i < 3; i++)
+		marker();
+	if (write(crowd_walked, &byte, 1) == 1)
+		while (read(crowd_end, &byte, 1) < 0 && errno == EINTR)
+			;
+	return arg;
+}
+
+static _Noreturn void be_crowd(void)
+{
+	pthread_t threads[CROWD_THREADS - 1];
+	int i;
+
+	for (i = 0; i < CROWD_THREADS - 1; i++) {
+		if (pthread_create(&threads[i], NULL, walk_and_stay, NULL))
+			_exit(1);
+	}
+	walk_and_stay(NULL);
+	for (i = 0; i < CROWD_THREADS - 1; i++)
+		pthread_join(threads[i], NULL);
+	_exit(0);
+}
+
+static int start_crowd(pid_t *pids, const int walked[2], const int end[2])
+{
+	crowd_walked = walked[1];
+	crowd_end = end[0];
+	for (int i = 0; i < CROWD_PROCESSES; i++) {
+		pids[i] = fork();
+		if (pids[i] < 0)
+			return -1;
+		if (!pids[i]) {
+			close(walked[0]);
+			close(end[1]);
+			be_crowd();
+		}
+	}
+	close(walked[1]);
+	return 0;
+}
+
+/* 5,000 threads that somebody who traces the machine has seen, and sees no more. */
+TEST_F(unwind, no_rules_of_a_crowd)
+{
+	static pid_t pids[CROWD_PROCESSES];
+	long before = processes_with_rules(), most = 0, nr;
+	int walked[2], end[2], status;
+	struct sampler all;
+	char byte;
+
+	sampler_close(&self->sampler);
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, pipe2(walked, O_CLOEXEC));
+	ASSERT_EQ(0, pipe2(end, O_CLOEXEC));
+	ASSERT_EQ(0, sampler_open_syscall_all(&all, MARKER_NR));
+	ASSERT_EQ(0, start_crowd(pids, walked, end));
+	for (int i = 0; i < CROWD_PROCESSES * CROWD_THREADS; i++) {
+		ASSERT_EQ(1, read(walked[0], &byte, 1));
+		nr = i % 100 ? 0 : processes_with_rules();
+		most = nr > most ? nr : most;
+	}
+	EXPECT_LT(before, most);
+	sampler_close(&all);
+	EXPECT_TRUE(rules_are_gone(before));
+	close(end[1]);
+	for (int i = 0; i < CROWD_PROCESSES; i++) {
+		ASSERT_EQ(pids[i], waitpid(pids[i], &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	ASSERT_EQ(0, sampler_open_syscall(&self->sampler, MARKER_NR));
+}
+
+TEST_HARNESS_MAIN
