@@ -142,15 +142,30 @@ class Place:
             status, said = self.test(mutation.test)
         finally:
             write(path, text)
-        failed = re.search(r"^\s*not ok \d+ (- )?(.*)$", said, re.M)
-        by = failed.group(2) if failed else \
-            "time" if status is None else "status %s" % status
+        by = self.noticed(mutation.test, status, said)
         if status == 0:
             report.result(False, "%s: %s does not notice" %
                           (mutation, mutation.test))
+        elif not by:
+            report.result(False, "%s: %s comes to no result" %
+                          (mutation, mutation.test), said)
         else:
             report.result(True, "%s: noticed by %s: %s" %
                           (mutation, mutation.test, by))
+
+    @staticmethod
+    def noticed(test, status, said):
+        """What the test failed by; None if it is not the test that failed."""
+        failed = re.search(r"^\s*not ok \d+ (- )?(.*)$", said, re.M)
+        if failed:
+            return failed.group(2)
+        if "check-dmesg: splat" in said:
+            return "a splat"
+        ended = re.search(r"^# end %s (\d+)$" % re.escape(test), said, re.M)
+        hangs = "guest: no end within" in said and "# begin " + test in said
+        if status is None or hangs or ended and ended.group(1) == "137":
+            return "time"
+        return "signal %d" % -status if status < 0 else None
 
     def try_unchanged(self, test, report):
         status, said = self.build(test)
