@@ -45,6 +45,13 @@ git -C "$glibc" -c diff.noprefix=false -c format.useAutoBase=false \
 [ -n "$(ls "$work")" ] || die "$glibc has no commits on top of its base"
 git -C "$glibc" diff --check "$base" HEAD >&2 || die "fix the white space first"
 
+# Whoever mails them signs them: export-series.sh.
+for patch in "$work"/*.patch; do
+	awk '/^Subject: / { body = 1 }
+		!body && /^From: / { print "From: codectl maintainers <maintainers@codectl.example>" }
+		body || !/^(From: | )/' "$patch" > "$patch.new"
+	mv "$patch.new" "$patch"
+done
 rm -f "$here"/[0-9][0-9][0-9][0-9]-*.patch
 cp "$work"/*.patch "$here"
 {

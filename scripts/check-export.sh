@@ -94,6 +94,13 @@ sizes()
 		-size +"${max_mail}c" -printf '%f has %s bytes\n' | grep .
 }
 
+# As glibc takes contributions without an assignment of copyright
+signed_off()
+{
+	! patches_of glibc | xargs grep -L '^Signed-off-by: .* <.*@.*>$' | grep . &&
+		! patches_of glibc | xargs grep '^+.*Copyright (C) .*Free Software Foundation' | grep .
+}
+
 # push TREE PATCHES - by quilt, on the files that the patches change
 push()
 {
@@ -191,6 +198,7 @@ command -v quilt > /dev/null ||
 run "git am of the kernel's series gives the patched tree" am linux
 run "git am of glibc's series gives the patched tree" am glibc
 run "checkpatch has nothing to say" check_patches
+run "glibc's patches are signed off, and claim nothing for others" signed_off
 run "no mail has more than $max_mail bytes" sizes
 run "quilt takes the kernel's patches without fuzz" push linux "$top/kernel/patches"
 run "quilt takes glibc's patches without fuzz" push glibc "$top/glibc-patches"
