@@ -26,6 +26,8 @@ run()
 		LD_PRELOAD=$dir/tst-codectl-graphmod1.so LD_LIBRARY_PATH=$dir "$dir/$1" ;;
 	tst-codectl-disable)
 		GLIBC_TUNABLES=glibc.rtld.codectl=0 LD_LIBRARY_PATH=$dir "$dir/$1" ;;
+	"tst-codectl by ld.so")
+		/lib64/ld-linux-x86-64.so.2 --library-path "$dir" "$dir/tst-codectl" ;;
 	*)
 		LD_LIBRARY_PATH=$dir "$dir/$1" ;;
 	esac
@@ -33,7 +35,7 @@ run()
 
 # What was installed, be it there or not.
 # shellcheck disable=SC2046
-set -- $(cat "$dir/tests.list")
+set -- $(cat "$dir/tests.list") "tst-codectl by ld.so"
 
 echo "TAP version 13"
 echo "1..$#"

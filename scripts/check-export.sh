@@ -101,6 +101,23 @@ signed_off()
 		! patches_of glibc | xargs grep '^+.*Copyright (C) .*Free Software Foundation' | grep .
 }
 
+# codectl_default USE - the tunable's, where configure has $use_codectl so
+codectl_default()
+{
+	local tree=$build/glibc default
+
+	# shellcheck disable=SC2016
+	default=$(use_codectl=$1 bash -c "$(sed -n '/^if test "$use_codectl" = no/,/^fi/p' \
+		"$tree/configure")"'; echo "$codectl_default"')
+	gawk -v configured_codectl="$default" -f "$tree/scripts/gen-tunables.awk" \
+		"$tree/elf/dl-tunables.list" | sed -n 's/.*rtld, codectl), .*{.numval = \([01]\)}, false.*/\1/p'
+}
+
+can_be_disabled()
+{
+	[ "$(codectl_default no) $(codectl_default yes)" = "0 1" ]
+}
+
 # push TREE PATCHES - by quilt, on the files that the patches change
 push()
 {
@@ -199,6 +216,7 @@ run "git am of the kernel's series gives the patched tree" am linux
 run "git am of glibc's series gives the patched tree" am glibc
 run "checkpatch has nothing to say" check_patches
 run "glibc's patches are signed off, and claim nothing for others" signed_off
+run "glibc can be configured not to make the system call" can_be_disabled
 run "no mail has more than $max_mail bytes" sizes
 run "quilt takes the kernel's patches without fuzz" push linux "$top/kernel/patches"
 run "quilt takes glibc's patches without fuzz" push glibc "$top/glibc-patches"

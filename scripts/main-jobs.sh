@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: main-jobs.sh BUILDDIR [ROUNDS]
+#
+# Runs the main job ten times in a row, or ROUNDS times, while another process takes
+# what it can of the CPUs, and says how each one went. What they print is in
+# results/demo-ROUND.tap.
+
+set -u
+
+build=$1 rounds=${2:-10} whole=0
+(while :; do :; done) &
+busy=$!
+trap 'kill $busy 2> /dev/null' EXIT
+mkdir -p "$build/results"
+for round in $(seq "$rounds"); do
+	start=$SECONDS said=FAILED
+	if make -s --no-print-directory -C "$build" run-demo > "$build/results/demo-$round.tap" 2>&1; then
+		said=whole
+		whole=$((whole + 1))
+	fi
+	start=$((SECONDS - start))
+	printf 'main job %d of %d: %s in %d:%02d\n' "$round" "$rounds" $said $((start / 60)) $((start % 60))
+done
+echo "$whole of $rounds main jobs whole"
+[ $whole -eq "$rounds" ]
