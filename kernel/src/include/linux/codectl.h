@@ -4,6 +4,7 @@
 
 #include <linux/buildid.h>
 #include <linux/compiler.h>
+#include <linux/lockdep.h>
 #include <linux/mm_types.h>
 #include <linux/rcupdate.h>
 #include <uapi/linux/codectl.h>
@@ -128,7 +129,9 @@ static inline void codectl_mm_init(struct mm_struct *mm)
 static inline void codectl_dup_mmap(struct mm_struct *mm,
 				    struct mm_struct *oldmm)
 {
-	struct codectl_registry *reg = rcu_dereference_raw(oldmm->codectl);
+	struct codectl_registry *reg =
+		rcu_dereference_protected(oldmm->codectl,
+					  lockdep_is_held(&oldmm->mmap_lock));
 
 	if (unlikely(reg))
 		__codectl_dup_mmap(mm, reg);
