@@ -200,6 +200,11 @@ done
 while read -r command; do
 	run "there is: $command" is_there "$command"
 done < <(grep -h -o "\`make [^\`]*\`" README.md docs/*.md | tr -d "\`" | sort -u)
+for clone in "$work"/clone.*/; do
+	[ -d "$clone" ] || break
+	[ -z "$(git -C "$clone" status --porcelain)" ]
+	result $? "what is built in a clone leaves nothing that git does not ignore"
+done
 if [ -n "$build" ] && [ -z "${COMMANDS:-}" ]; then
 	[ -s out/perf.data ]
 	result $? "what the guide records is brought back"
