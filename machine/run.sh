@@ -70,17 +70,21 @@ boot()
 	mkdir "$work/results"
 	tar -xf "$work/result" -C "$work/results" 2> /dev/null ||
 		die "the machine has left no results: see $out/console"
-	find "$work/results" -maxdepth 1 -type f ! -name '*.data' -size -4M -exec cp {} "$out" ';'
+	find "$work/results" -maxdepth 1 -type f ! -name '*.data' ! -name kallsyms -size -4M -exec cp {} "$out" ';'
 	[ "$(cat "$work/results/status" 2> /dev/null)" = complete ] ||
 		die "the machine did not come to its end: see $out/console and $out/errors"
 }
 
-# With the perf that has recorded it, and the files that it has recorded.
+# With the perf that has recorded it, the files that it has recorded, and that kernel's
+# symbols.
 script_of()
 {
-	cp "$1" "$dir/root/var/tmp/judged/data"
+	local judged=/var/tmp/judged
+
+	cp "$1" "$dir/root$judged/data"
+	cp "$work/results/kallsyms" "$dir/root$judged/kallsyms"
 	chroot "$dir/root" env -i PATH=/usr/sbin:/usr/bin HOME=/root LC_ALL=C.UTF-8 \
-		perf script -i /var/tmp/judged/data --no-inline --max-stack 512 \
+		perf script -i $judged/data --kallsyms $judged/kallsyms --no-inline --max-stack 512 \
 		-F comm,pid,tid,time,ip,sym --show-mmap-events --show-task-events \
 		--show-lost-events 2> "$work/script.errors"
 }
@@ -111,7 +115,7 @@ judge()
 	fi
 	[ ! -e "$work/results/$name.txt" ] || stacks=("$work/results/$name.txt")
 	if ! script_of "$work/results/$name.data" > "$work/script" ||
-		! "$here/stacks.py" --ends "$out/ends" --exe "$exe" --folded "$work/folded" \
+		! "$here/stacks.py" --root "$dir/root" --ends "$out/ends" --exe "$exe" --folded "$work/folded" \
 			"$work/script" "${stacks[@]}" > "$facts" 2>> "$work/script.errors"; then
 		echo "$phase $program $tool failed $(tail -n 1 "$work/script.errors")"
 		return
@@ -142,6 +146,8 @@ make_job "$@"
 boot
 find_ends
 judge_all > "$out/facts"
-awk -f "$here/table.awk" "$out/facts" | tee "$out/table.txt"
-awk -f "$here/../scripts/tap-summary.awk" "$out/packages.tap"
-rm -rf "$work"
+failed=0
+awk -v expected="$here/expected" -f "$here/table.awk" "$out/facts" | tee "$out/table.txt" || failed=1
+awk -f "$here/../scripts/tap-summary.awk" "$out/packages.tap" || failed=1
+[ "$failed" = 1 ] || rm -rf "$work"
+exit "$failed"

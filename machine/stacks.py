@@ -2,21 +2,29 @@
 # SPDX-License-Identifier: MIT
 """Judges user stacks: whether the outermost frame is where a program or a thread starts.
 
-usage: stacks.py [--folded FILE] --ends FILE --exe REGEX PERF-SCRIPT [STACKS]
+usage: stacks.py [--folded FILE] [--root DIR] --ends FILE --exe REGEX PERF-SCRIPT [STACKS]
 
 PERF-SCRIPT is what "perf script -F comm,pid,tid,time,ip,sym --show-mmap-events
 --show-task-events" prints. STACKS is what bpftrace has of @[pid, ustack(perf)], or a
-tool of bcc by bcc.py; then PERF-SCRIPT tells of what was mapped only.
-FILE of --ends is what ends.py prints. Processes count if the path of the file that
-they execute matches REGEX; samples without a frame in user space are counted apart.
+tool of bcc by bcc.py; then PERF-SCRIPT tells of what was mapped only. FILE of
+--ends is what ends.py prints. DIR is where the files are. Processes count if the path
+of the file that they execute matches REGEX; samples without a frame in user space are
+counted apart: "gone" are those amid exec or exit, where there is none.
 
-Prints "samples N", "complete N", "none N", "lost N" of all processes together, and "ends
-N WHERE" for each place where an incomplete stack ends, the most frequent first.
+Prints "samples N", "complete N", "none N", "gone N", "lost N" of all processes together,
+and "ends N WHERE" for each place where an incomplete stack ends, the most frequent
+first. WHERE also says whether code without CFI was on the way, from which on a walk
+goes by what the frame pointer happens to be.
 """
 import argparse
 import bisect
 import collections
 import re
+import sys
+
+# The source tree stays as it is.
+sys.dont_write_bytecode = True
+import cfi  # noqa: E402
 
 EVENT = re.compile(r"([\d.]+): PERF_RECORD_(MMAP2?|COMM|FORK)(.*)")
 MMAP = re.compile(r" (-?\d+)/-?\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) .*?\]: "
@@ -30,6 +38,9 @@ BPF_HEAD = re.compile(r"@\S*\[(\d+),\s*$")
 BPF_EMPTY = re.compile(r"@\S*\[(\d+), *\]: (\d+)$")
 BCC_HEAD = re.compile(r"    -\s+.* \((\d+)\)$")
 KERNEL = 1 << 63
+# What the kernel is in where a program is not there yet, or no longer.
+AMID_EXEC = re.compile(r"bprm_execve|begin_new_exec|load_elf_binary|setup_arg_pages")
+AMID_EXIT = re.compile(r"do_exit|do_group_exit|exit_mmap|exit_mm|mmput")
 
 
 def is_file(path):
@@ -79,8 +90,8 @@ class Ends:
 
 
 class Judge:
-    def __init__(self, ends, exe):
-        self.ends, self.exe = ends, re.compile(exe)
+    def __init__(self, ends, exe, root=None):
+        self.ends, self.exe, self.files = ends, re.compile(exe), cfi.Files(root)
         self.processes = collections.defaultdict(lambda: [Process()])
         self.facts = collections.Counter()
         self.where = collections.Counter()
@@ -111,37 +122,59 @@ class Judge:
     def stack(self, pid, frames, count=1, all_of_them=False):
         """Frames are pairs of address and name, the innermost first."""
         candidates = self.executing(pid, all_of_them)
+        kernel = [name for addr, name in frames if addr >= KERNEL]
         frames = [f for f in frames if f[0] < KERNEL]
         if not candidates:
             return
+        amid = self.amid(kernel)
         if not frames:
-            self.facts["none"] += count
+            self.facts["gone" if amid else "none"] += count
             return
         self.facts["samples"] += count
-        found = [(p, *p.find(frames[-1][0])) for p in reversed(candidates)]
-        process, path, offset = next((f for f in found if f[1] and self.ends.have(*f[1:])), found[0])
+        process, path, offset = self.find_outermost(candidates, frames)
         # What is no code on the way was invented, wherever it leads.
         if (path and self.ends.have(path, offset) and
                 all(process.find(addr)[0] for addr, _ in frames)):
             self.facts["complete"] += count
         else:
-            self.where[self.describe(process, frames)] += count
-        self.folded[";".join(self.name(process, *f) for f in reversed(frames))] += count
+            self.where[self.describe(process, frames) + amid] += count
+        self.folded[self.fold(process, frames)] += count
+
+    def find_outermost(self, candidates, frames):
+        """The process that it is, and the path and the offset in it."""
+        found = [(p, *p.find(frames[-1][0])) for p in reversed(candidates)]
+        return next((f for f in found if f[1] and self.ends.have(*f[1:])), found[0])
 
     @staticmethod
-    def describe(process, frames):
+    def amid(kernel):
+        for regex, what in (AMID_EXEC, "exec"), (AMID_EXIT, "exit"):
+            if any(regex.match(name) for name in kernel):
+                return ", amid " + what
+        return ""
+
+    def describe(self, process, frames):
         """The outermost frame below which all are in code."""
-        last = "nowhere"
-        for addr, name in frames:
+        last, past, code = "nowhere", "", ", then no code"
+        for i, (addr, name) in enumerate(frames):
             path, offset = process.find(addr)
             if path is None:
-                return last + ", then no code"
+                break
             if is_file(path):
                 name = re.sub(r"(?<=\w)[(<\[ ].*", "", name) or "%#x" % offset
                 last = "%s (%s)" % (name, path.rsplit("/", 1)[-1])
+                # A return address may be that of the next function.
+                if not self.files.covers(path, offset - (i > 0)):
+                    past = past or ", past code without CFI"
             else:
                 last = path if path.startswith("[") else "compiled code"
-        return last
+                if path != "[vdso]":
+                    past = past or ", past compiled code"
+        else:
+            code = ""
+        return last + code + past
+
+    def fold(self, process, frames):
+        return ";".join(self.name(process, *f) for f in reversed(frames))
 
     @staticmethod
     def name(process, addr, name):
@@ -189,7 +222,7 @@ class Judge:
                 add_frame(frames, line)
 
     def report(self):
-        for key in ("samples", "complete", "none", "lost"):
+        for key in ("samples", "complete", "none", "gone", "lost"):
             print(key, self.facts[key])
         for where, count in self.where.most_common():
             print("ends", count, where)
@@ -207,12 +240,13 @@ def main():
     parser = argparse.ArgumentParser()
     for option in ("--ends", "--exe"):
         parser.add_argument(option, required=True)
-    parser.add_argument("--folded")
+    for option in ("--folded", "--root"):
+        parser.add_argument(option)
     parser.add_argument("script")
     parser.add_argument("stacks", nargs="?")
     args = parser.parse_args()
     with open(args.ends) as ends:
-        judge = Judge(Ends(ends), args.exe)
+        judge = Judge(Ends(ends), args.exe, args.root)
     with open(args.script, errors="replace") as script:
         judge.perf(script, args.stacks is None)
     if args.stacks:

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 #
-# usage: awk -f table.awk FACTS
+# usage: awk -v expected=FILE -f table.awk FACTS
 #
 # Prints the share of complete stacks, without tables and with them, of each program
 # by each tool, what the incomplete ones end in, and how many have no frame in user space
 # or were lost.  Each line of FACTS is a phase (without, with), a program, a tool, and
-# what stacks.py prints; "failed" and the reason where the tool has not run.  Fails
-# if there is nothing, or too little of a program or a tool that every release has.
+# what stacks.py prints; "failed" and the reason where the tool has not run.
+#
+# Fails if there is nothing, or too little of a program or a tool that every release
+# has; with tables, if more than 1 % of the stacks by a tool that is no peer are
+# incomplete, or without a frame, and FILE does not expect it.
 
 BEGIN {
 	title["defer"] = "perf fp,defer"
@@ -17,6 +20,37 @@ BEGIN {
 	title["dwarf"] = "perf dwarf"
 	title["bpfdwarf"] = "bpftrace dwarf"
 	nr_columns = split("defer fp bpftrace offcpu bcc dwarf bpfdwarf", columns)
+	read_expected()
+}
+
+function read_expected(	line, part)
+{
+	if (!expected)
+		return
+	while ((getline line < expected) > 0) {
+		if (line ~ /^#/ || split(line, part, /[ \t]+/) < 4)
+			continue
+		nr_expected++
+		programs[nr_expected] = "^(" part[1] ")$"
+		tools[nr_expected] = "^(" part[2] ")$"
+		reason[nr_expected] = part[3]
+		sub(/^[^ \t]+[ \t]+[^ \t]+[ \t]+[^ \t]+[ \t]+/, "", line)
+		where[nr_expected] = "^(" line ")$"
+	}
+	close(expected)
+	if (!nr_expected) {
+		print "table.awk: nothing is expected by " expected > "/dev/stderr"
+		exit stop = 1
+	}
+}
+
+# Why that is expected, or "".
+function reason_of(program, tool, what,	i)
+{
+	for (i = 1; i <= nr_expected; i++)
+		if (program ~ programs[i] && tool ~ tools[i] && what ~ where[i])
+			return reason[i]
+	return ""
 }
 
 /^#/ || NF < 4 { next }
@@ -62,28 +96,66 @@ function cell(program, tool,	key)
 }
 
 # Processes that exit have none; so have samples that a tool could not take.
-function without_user(program, tool, phase,	key, none)
+function without_user(program, tool, phase,	key, none, all)
 {
 	key = program SUBSEP tool SUBSEP phase
-	none = facts[key, "none"]
-	if (none > 0.01 * (facts[key, "samples"] + none))
-		printf "  %s, %s: %d of %d\n", program, title[tool], none,
-			facts[key, "samples"] + none
-	if (facts[key, "lost"] > 0.01 * (facts[key, "samples"] + none))
+	none = facts[key, "none"] + facts[key, "gone"]
+	all = facts[key, "samples"] + none
+	if (none > 0.01 * all)
+		printf "  %s, %s: %d of %d, of these %d amid exec or exit\n", program,
+			title[tool], none, all, facts[key, "gone"]
+	if (facts[key, "lost"] > 0.01 * all)
 		printf "  %s, %s: %d were lost\n", program, title[tool], facts[key, "lost"]
+}
+
+function fail(program, tool, phase, what)
+{
+	printf "FAILED: %s, %s, %s: %s\n", program, title[tool], phase, what
+	bad = 1
 }
 
 function check(program, tool,	key)
 {
 	key = program SUBSEP tool SUBSEP last
-	if (tool !~ /dwarf|defer/ && (key in failed || facts[key, "samples"] < 20)) {
-		printf "FAILED: %s, %s, %s: %s\n", program, title[tool], last,
-			(key in failed) ? "the tool did not run" : "fewer than 20 samples"
-		bad = 1
-	}
+	if (tool ~ /dwarf/)
+		return
+	# Not every release has deferred stacks.
+	if (key in failed && tool != "defer")
+		fail(program, tool, last, "the tool did not run")
+	else if (!(key in failed) && facts[key, "samples"] < 20)
+		fail(program, tool, last, "fewer than 20 samples")
+	else if (!(key in failed) && last == "with")
+		check_shares(program, tool, key)
 }
 
-function incomplete(program, tool, phase,	key, i, all)
+# Each place where stacks end, be it ever so rare, may be one of those that add up.
+function check_shares(program, tool, key,	i, why, all, none, rest)
+{
+	all = facts[key, "samples"]
+	none = facts[key, "none"]
+	if (none > 0.01 * (all + none) && !reason_of(program, tool, "none"))
+		fail(program, tool, last, sprintf("%d of %d samples without a frame", none, all + none))
+	rest = all - facts[key, "complete"]
+	for (i = 1; i <= nr_ends[key]; i++) {
+		why = reason_of(program, tool, ends[key, i])
+		if (why)
+			rest -= of[key, i]
+	}
+	if (rest > 0.01 * all)
+		fail(program, tool, last, sprintf("%.1f %% incomplete for no known reason, most of it %s",
+			100 * rest / all, most_of(program, tool, key)))
+}
+
+# They come by how many there are.
+function most_of(program, tool, key,	i)
+{
+	for (i = 1; i <= nr_ends[key]; i++)
+		if (!reason_of(program, tool, ends[key, i]))
+			return sprintf("in %s (%.1f %%)", ends[key, i], 100 * of[key, i] / facts[key, "samples"])
+	return "nowhere"
+}
+
+function incomplete(program, tool, phase,	key, i, all, why, share_of)
 {
 	key = program SUBSEP tool SUBSEP phase
 	all = facts[key, "samples"]
@@ -92,9 +164,25 @@ function incomplete(program, tool, phase,	key, i, all)
 	printf "%s, %s, %s:\n", program, title[tool], phase
 	for (i = 1; i <= nr_ends[key] && i <= 5; i++)
 		printf "  %5.1f %%  %s\n", 100 * of[key, i] / all, ends[key, i]
+	if (phase != "with")
+		return
+	for (i = 1; i <= nr_ends[key]; i++) {
+		why = reason_of(program, tool, ends[key, i])
+		if (why)
+			share_of[why] += of[key, i]
+	}
+	for (i = 1; i <= nr_expected; i++) {
+		why = reason[i]
+		if (!(why in share_of))
+			continue
+		printf "  %5.1f %%  expected: %s\n", 100 * share_of[why] / all, why
+		delete share_of[why]
+	}
 }
 
 END {
+	if (stop)
+		exit 1
 	printf "%% of stacks that are complete%s\n\n", ("with" in phases) ? ", without > with tables" : ""
 	printf "%-10s", "program"
 	for (c = 1; c <= nr_columns; c++)

@@ -50,7 +50,7 @@ printf '%s\n' '1010 1050 /usr/bin/prog' '500 520 /usr/lib/libc.so.6' > "$work/en
 	sample 7 2.200000 'ffffffff81000000 do_it' '5010 _start'
 } > "$work/whole"
 judged "stacks that end at the entry point, or where a thread starts" \
-	"$(printf '%s\n' 'samples 3' 'complete 3' 'none 0' 'lost 0')" --folded "$work/folded" "$work/whole"
+	"$(printf '%s\n' 'samples 3' 'complete 3' 'none 0' 'gone 0' 'lost 0')" --folded "$work/folded" "$work/whole"
 grep -q -x 'prog+0x1020;libc.so.6+0x100;main;f 1' "$work/folded"
 result $? "a stack without symbols is drawn by offsets"
 
@@ -64,7 +64,7 @@ result $? "a stack without symbols is drawn by offsets"
 	sample 7 2.500000 'ffffffff81000000 do_it'
 	sample 7 2.600000
 } > "$work/cut"
-judged "stacks that end elsewhere, by where" "$(printf '%s\n' 'samples 5' 'complete 0' 'none 2' 'lost 0' \
+judged "stacks that end elsewhere, by where" "$(printf '%s\n' 'samples 5' 'complete 0' 'none 2' 'gone 0' 'lost 0' \
 	'ends 2 main (prog)' 'ends 1 f (prog), then no code' 'ends 1 0x1200 (prog)' \
 	'ends 1 f (prog)')" "$work/cut"
 
@@ -75,7 +75,7 @@ judged "stacks that end elsewhere, by where" "$(printf '%s\n' 'samples 5' 'compl
 	sample 9 2.000000 '5020 _start'
 } > "$work/others"
 judged "programs that nobody asked for do not count" \
-	"$(printf '%s\n' 'samples 0' 'complete 0' 'none 0' 'lost 0')" "$work/others"
+	"$(printf '%s\n' 'samples 0' 'complete 0' 'none 0' 'gone 0' 'lost 0')" "$work/others"
 
 {
 	mapped
@@ -87,7 +87,7 @@ judged "programs that nobody asked for do not count" \
 	sample 7 3.500000 '5020 _start'
 } > "$work/forked"
 judged "a child has the mappings of its parent until it executes something" \
-	"$(printf '%s\n' 'samples 3' 'complete 2' 'none 0' 'lost 0' 'ends 1 nowhere, then no code')" \
+	"$(printf '%s\n' 'samples 3' 'complete 2' 'none 0' 'gone 0' 'lost 0' 'ends 1 nowhere, then no code')" \
 	"$work/forked"
 
 {
@@ -98,7 +98,7 @@ judged "a child has the mappings of its parent until it executes something" \
 	sample 7 2.000000 '5020 _start'
 } > "$work/running"
 judged "what ran before the recording is not what its parent is" \
-	"$(printf '%s\n' 'samples 1' 'complete 1' 'none 0' 'lost 0')" "$work/running"
+	"$(printf '%s\n' 'samples 1' 'complete 1' 'none 0' 'gone 0' 'lost 0')" "$work/running"
 
 {
 	mapped
@@ -106,7 +106,7 @@ judged "what ran before the recording is not what its parent is" \
 	sample 7 3.100000 '5020 _start'
 } > "$work/over"
 judged "what is mapped over the program is not the program" \
-	"$(printf '%s\n' 'samples 1' 'complete 0' 'none 0' 'lost 0' 'ends 1 compiled code')" "$work/over"
+	"$(printf '%s\n' 'samples 1' 'complete 0' 'none 0' 'gone 0' 'lost 0' 'ends 1 compiled code, past compiled code')" "$work/over"
 
 mapped > "$work/maps"
 cat > "$work/bpftrace" <<-END
@@ -123,7 +123,7 @@ cat > "$work/bpftrace" <<-END
 	    5020 0x5020 ([unknown])
 	]: 1
 END
-judged "what bpftrace prints" "$(printf '%s\n' 'samples 42' 'complete 40' 'none 3' 'lost 0' \
+judged "what bpftrace prints" "$(printf '%s\n' 'samples 42' 'complete 40' 'none 3' 'gone 0' 'lost 0' \
 	'ends 2 f (prog), then no code')" "$work/maps" "$work/bpftrace"
 
 cat > "$work/bcc" <<-END
@@ -139,7 +139,7 @@ cat > "$work/bcc" <<-END
 	        5
 
 END
-judged "what bcc prints" "$(printf '%s\n' 'samples 35' 'complete 30' 'none 0' 'lost 0' 'ends 5 f (prog)')" \
+judged "what bcc prints" "$(printf '%s\n' 'samples 35' 'complete 30' 'none 0' 'gone 0' 'lost 0' 'ends 5 f (prog)')" \
 	"$work/maps" "$work/bcc"
 
 {
@@ -148,7 +148,42 @@ judged "what bcc prints" "$(printf '%s\n' 'samples 35' 'complete 30' 'none 0' 'l
 	echo 'prog  7/7  3.000000: PERF_RECORD_LOST lost 12'
 } > "$work/invented"
 judged "what is invented on the way, and what was lost" "$(printf '%s\n' 'samples 1' 'complete 0' \
-	'none 0' 'lost 12' 'ends 1 f (prog), then no code')" "$work/invented"
+	'none 0' 'gone 0' 'lost 12' 'ends 1 f (prog), then no code')" "$work/invented"
+
+{
+	mapped
+	sample 7 2.000000 'ffffffff81000000 begin_new_exec' 'ffffffff81000010 bprm_execve'
+	sample 7 2.100000 'ffffffff81000000 unmap_vmas' 'ffffffff81000010 exit_mmap'
+	sample 7 2.200000
+	sample 7 2.300000 'ffffffff81000010 bprm_execve' '100 [unknown]'
+} > "$work/amid"
+judged "what is amid exec or exit has no frames, or others'" "$(printf '%s\n' 'samples 1' 'complete 0' \
+	'none 1' 'gone 2' 'lost 0' 'ends 1 nowhere, then no code, amid exec')" "$work/amid"
+
+# A program that has no CFI for one function of two.
+mkdir -p "$work/root/usr/bin"
+cat > "$work/cfi.c" <<-END
+	int main(void) { return 0; }
+	__asm__(".text\n.globl bare\nbare: .fill 64, 1, 0x90\nret");
+END
+cc -fasynchronous-unwind-tables -fno-pie -no-pie -Wl,-z,noseparate-code -o "$work/root/usr/bin/prog" "$work/cfi.c"
+file_offset()
+{
+	nm "$work/root/usr/bin/prog" | awk -v name="$1" '$3 == name { print $1 }' |
+		sed 's/^0*40/0x0/' | xargs printf '%d\n'
+}
+bare=$(printf %x $((0x5000 + $(file_offset bare) + 8)))
+covered=$(printf %x $((0x5000 + $(file_offset main) + 1)))
+{
+	mapped | sed '2s/\[0x5000(0x1000) @ 0x1000 /[0x5000(0x3000) @ 0 /'
+	sample 7 2.000000 "$covered main" '1 [unknown]'
+	sample 7 2.100000 "$covered main" "$bare bare" '1 [unknown]'
+	sample 7 2.200000 "$bare bare" "$covered main"
+} > "$work/bare"
+judged "code without CFI on the way is told of" "$(printf '%s\n' 'samples 3' 'complete 0' 'none 0' \
+	'gone 0' 'lost 0' 'ends 1 main (prog), then no code' \
+	'ends 1 bare (prog), then no code, past code without CFI' \
+	'ends 1 main (prog), past code without CFI')" --root "$work/root" "$work/bare"
 
 # Its own program: where it is entered, and where its only thread ends.
 cat > "$work/prog.c" <<-END
@@ -163,41 +198,109 @@ libc=$(cc -print-file-name=libc.so.6)
 [ "$("$machine/ends.py" '' "$(realpath "$libc")" | wc -l)" -ge 2 ]
 result $? "... and what clone() and clone3() of the C library leave"
 
-cat > "$work/table.facts" <<-END
+# table NAME STATUS TABLE - of the facts in standard input; prog and others are known
+table()
+{
+	cat > "$work/table.facts"
+	awk -v expected="$work/expected" -f "$machine/table.awk" "$work/table.facts" > "$work/table"
+	status=$?
+	[ $status = "$2" ] && diff "$work/table" - <<< "$3" > "$work/difference"
+	result $? "$1"
+	sed 's/^/# /' "$work/difference"
+}
+
+# fails NAME REGEX - what the facts in standard input are a failure for, "" being none
+fails()
+{
+	cat > "$work/table.facts"
+	awk -v expected="$work/expected" -f "$machine/table.awk" "$work/table.facts" > "$work/table"
+	status=$?
+	if [ -n "$2" ]; then
+		[ $status = 1 ] && [ "$(grep -c FAILED "$work/table")" = 1 ] && grep -q "^FAILED: $2" "$work/table"
+	else
+		[ $status = 0 ] && ! grep FAILED "$work/table"
+	fi
+	result $? "$1"
+}
+
+# with SAMPLES COMPLETE NONE [END]...
+with()
+{
+	printf 'with prog fp samples %s\nwith prog fp complete %s\nwith prog fp none %s\n' "${@:1:3}"
+	[ $# -eq 3 ] || printf 'with prog fp ends %s\n' "${@:4}"
+}
+
+printf '%s\n' '# some' 'pr.*	fp|bcc  no-CFI	.*, past code without CFI' 'other	.*	gone	none' > "$work/expected"
+table "the table, and what is incomplete" 1 "$(cat <<-END
+	% of stacks that are complete, without > with tables
+
+	program     perf fp,defer     perf -g           bcc profile       perf dwarf      
+	prog        0.5 > 95.0        - > 90.0          - > few           100.0           
+
+	Incomplete, by where they end, with tables:
+	prog, perf fp,defer, with:
+	    5.0 %  g (prog), then no code
+	prog, perf -g, with:
+	    9.5 %  f (prog), past code without CFI
+	    0.5 %  g (prog)
+	    9.5 %  expected: no-CFI
+
+	Without any frame in user space, or lost, above 1 %, with tables:
+	  prog, perf fp,defer: 54 of 254, of these 4 amid exec or exit
+	  prog, perf fp,defer: 9 were lost
+	FAILED: prog, perf fp,defer, with: 50 of 250 samples without a frame
+	FAILED: prog, perf fp,defer, with: 5.0 % incomplete for no known reason, most of it in g (prog), then no code (5.0 %)
+	FAILED: prog, bcc profile, with: fewer than 20 samples
+	END
+	)" <<-END
 	without prog defer samples 200
 	without prog defer complete 1
 	without prog defer ends 199 f (prog)
 	with prog defer samples 200
 	with prog defer complete 190
 	with prog defer none 50
+	with prog defer gone 4
 	with prog defer lost 9
 	with prog defer ends 10 g (prog), then no code
+	without prog fp failed no tool
+	with prog fp samples 200
+	with prog fp complete 180
+	with prog fp ends 19 f (prog), past code without CFI
+	with prog fp ends 1 g (prog)
 	without prog dwarf samples 100
+	without prog dwarf complete 1
 	without prog dwarf complete 100
 	without prog bcc failed no headers
 	with prog bcc samples 19
 	with prog bcc complete 19
 END
-awk -f "$machine/table.awk" "$work/table.facts" > "$work/table"
-status=$?
-diff "$work/table" - <<-END | sed 's/^/# /'
-	% of stacks that are complete, without > with tables
-
-	program     perf fp,defer     bcc profile       perf dwarf      
-	prog        0.5 > 95.0        - > few           100.0           
-
-	Incomplete, by where they end, with tables:
-	prog, perf fp,defer, with:
-	    5.0 %  g (prog), then no code
-
-	Without any frame in user space, or lost, above 1 %, with tables:
-	  prog, perf fp,defer: 50 of 250
-	  prog, perf fp,defer: 9 were lost
-	FAILED: prog, bcc profile, with: fewer than 20 samples
-END
-result "${PIPESTATUS[0]}" "the table, and what is incomplete"
-[ "$status" = 1 ]
-result $? "... which is a failure where there are too few samples"
-! awk -f "$machine/table.awk" /dev/null > "$work/table"
-result $? "... or none at all"
+fails "99 % are enough" '' < <(with 1000 990 10 '10 g (prog)')
+fails "... and less are not" 'prog, perf -g, with: 1.1 % incomplete' < <(with 1000 989 0 '11 g (prog)')
+fails "many places with few each are as bad" 'prog, perf -g, with: 1.2 % incomplete' \
+	< <(with 1000 988 0 '6 g (prog)' '6 h (prog)')
+fails "what is expected is none" '' < <(with 1000 500 0 '495 f (prog), past code without CFI' '5 g (prog)')
+fails "... nor does it hide what is not" 'prog, perf -g, with: 2.0 % incomplete .* in g (prog) (2.0 %)' \
+	< <(with 1000 500 0 '480 f (prog), past code without CFI' '20 g (prog)')
+fails "nor does it stand for other programs" 'third, perf -g, with: 50.0 % incomplete' \
+	< <(with 1000 500 0 '500 f (prog), past code without CFI' | sed 's/ prog / third /')
+fails "... or tools" 'prog, perf fp,defer, with: 50.0 % incomplete' \
+	< <(with 1000 500 0 '500 f (prog), past code without CFI' | sed 's/ fp / defer /')
+fails "samples without a frame, above 1 %" 'prog, perf -g, with: 11 of 1011 samples without a frame' \
+	< <(with 1000 1000 11)
+fails "... that are expected" '' < <(with 1000 1000 11 | sed 's/ prog / other /')
+fails "peers have the shares that they have" '' < <(with 1000 1 0 '999 g (prog)' | sed 's/ fp / dwarf /')
+fails "nobody expects anything without tables" '' < <(with 1000 1 0 '999 g (prog)' | sed 's/^with /without /')
+fails "a release without deferred stacks" '' < <(echo 'with prog defer failed no such option')
+fails "... and without perf" 'prog, perf -g, with: the tool did not run' < <(echo 'with prog fp failed no such option')
+! awk -v expected="$work/expected" -f "$machine/table.awk" /dev/null > "$work/table"
+result $? "a table of nothing is a failure"
+! with 100 100 0 | awk -v expected="$work/none" -f "$machine/table.awk" > "$work/table" 2>&1
+result $? "... and so is a list of expectations that is not there"
+fails "of the machine's programs nothing else is expected" 'perl, perf -g, with: 50.0 % incomplete' \
+	< <(cp "$machine/expected" "$work/expected"
+	with 1000 500 0 '500 f (prog), past code without CFI' | sed 's/ prog / perl /')
+fails "... but of musl what has no CFI" '' \
+	< <(with 1000 500 0 '500 f (musl), then no code, past code without CFI' | sed 's/ prog / musl /')
+fails "... and of node what it has compiled" '' < <(with 1000 500 0 \
+	'400 compiled code, past compiled code' '100 0x12 (node), past code without CFI' | sed 's/ prog / node /')
 finish
