@@ -37,6 +37,8 @@ FRAME = re.compile(r"\s+([0-9a-f]+)(?: (.*))?$")
 BPF_HEAD = re.compile(r"@\S*\[(\d+),\s*$")
 BPF_EMPTY = re.compile(r"@\S*\[(\d+), *\]: (\d+)$")
 BCC_HEAD = re.compile(r"    -\s+.* \((\d+)\)$")
+# Times are for the flame graph alone.
+BPF_TIMES = "@ns["
 KERNEL = 1 << 63
 # What the kernel is in where a program is not there yet, or no longer.
 AMID_EXEC = re.compile(r"bprm_execve|begin_new_exec|load_elf_binary|setup_arg_pages")
@@ -96,6 +98,7 @@ class Judge:
         self.facts = collections.Counter()
         self.where = collections.Counter()
         self.folded = collections.Counter()
+        self.times = collections.Counter()
 
     def event(self, now, kind, text):
         if kind == "FORK":
@@ -139,6 +142,13 @@ class Judge:
         else:
             self.where[self.describe(process, frames) + amid] += count
         self.folded[self.fold(process, frames)] += count
+
+    def time(self, pid, frames, nr):
+        candidates = self.executing(pid, True)
+        frames = [f for f in frames if f[0] < KERNEL]
+        if candidates and frames:
+            process = self.find_outermost(candidates, frames)[0]
+            self.times[self.fold(process, frames)] += nr
 
     def find_outermost(self, candidates, frames):
         """The process that it is, and the path and the offset in it."""
@@ -205,21 +215,26 @@ class Judge:
 
     def counted(self, lines):
         """What bpftrace or bcc has counted."""
-        pid, frames = None, []
+        pid, frames, add = None, [], self.count
         for line in lines:
             line = line.rstrip("\n")
+            if line.startswith("@"):
+                add = self.time if line.startswith(BPF_TIMES) else self.count
             if BPF_EMPTY.match(line):
                 pid, count = map(int, BPF_EMPTY.match(line).groups())
-                self.stack(pid, [], count, True)
+                add(pid, [], count)
             elif BPF_HEAD.match(line):
                 pid, frames = int(BPF_HEAD.match(line)[1]), []
             elif BCC_HEAD.match(line):
                 pid = int(BCC_HEAD.match(line)[1])
             elif line.startswith("]: ") or re.fullmatch(r" {8}\d+", line):
-                self.stack(pid, frames, int(line.split()[-1]), True)
+                add(pid, frames, int(line.split()[-1]))
                 frames = []
             else:
                 add_frame(frames, line)
+
+    def count(self, pid, frames, nr):
+        self.stack(pid, frames, nr, True)
 
     def report(self):
         for key in ("samples", "complete", "none", "gone", "lost"):
@@ -255,7 +270,7 @@ def main():
     judge.report()
     if args.folded:
         with open(args.folded, "w") as folded:
-            for stack, count in judge.folded.items():
+            for stack, count in (judge.times or judge.folded).items():
                 print(stack, count, file=folded)
 
 

@@ -160,6 +160,27 @@ judged "what is invented on the way, and what was lost" "$(printf '%s\n' 'sample
 judged "what is amid exec or exit has no frames, or others'" "$(printf '%s\n' 'samples 1' 'complete 0' \
 	'none 1' 'gone 2' 'lost 0' 'ends 1 nowhere, then no code, amid exec')" "$work/amid"
 
+cat > "$work/offcpu" <<-END
+	@ns[7, 
+	    5200 f+12 (/usr/bin/prog)
+	    5020 0x5020 ([unknown])
+	]: 700000
+	@ns[7, ]: 30
+
+	@[7, 
+	    5200 f+12 (/usr/bin/prog)
+	    5020 0x5020 ([unknown])
+	]: 2
+	@[7, 
+	    5020 0x5020 ([unknown])
+	]: 1
+	@[7, ]: 3
+END
+judged "of stacks with times too the numbers count" "$(printf '%s\n' 'samples 3' 'complete 3' 'none 3' \
+	'gone 0' 'lost 0')" --folded "$work/folded" "$work/maps" "$work/offcpu"
+[ "$(cat "$work/folded")" = 'prog+0x1020;f 700000' ]
+result $? "... and the times are drawn"
+
 # A program that has no CFI for one function of two.
 mkdir -p "$work/root/usr/bin"
 cat > "$work/cfi.c" <<-END
