@@ -47,6 +47,17 @@ static bool is_without_cfi(const struct divergence *d)
 	return d->frame && !d->has_cfi;
 }
 
+/* From there on both go by frame pointers, and differ in what they believe. */
+static bool is_past_no_cfi(const struct divergence *d)
+{
+	return d->past_no_cfi;
+}
+
+static bool is_past_compiled(const struct divergence *d)
+{
+	return d->past_compiled;
+}
+
 static bool is_plt_got(const struct divergence *d)
 {
 	return d->frame && !strcmp(d->section, ".plt.got");
@@ -98,6 +109,12 @@ static const struct class {
 	 * of ld.so that bind lazily count from RBX.
 	 */
 	{ "CFA by a register", is_by_register },
+	/*
+	 * By attached tables: code without CFI, or compiled code, is further in, and
+	 * frame pointers have led out of it.
+	 */
+	{ "past no CFI", is_past_no_cfi },
+	{ "past compiled code", is_past_compiled },
 };
 
 #define NR_CLASSES	((int)(sizeof(classes) / sizeof(classes[0])))
@@ -231,16 +248,35 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 	d->has_fde = has_fde(mod, pc);
 }
 
+static bool is_without_frame(Dwfl *dwfl, Dwarf_Addr pc)
+{
+	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc);
+	Dwarf_Frame *frame = mod ? find_frame(mod, pc) : NULL;
+
+	free(frame);
+	return mod && !frame;
+}
+
 int disagree_classify(Dwfl *dwfl, struct divergence *d, bool attached)
 {
 	describe(dwfl, d);
+	d->past_no_cfi = false;
 	/* Code without CFI has no row either: the class of the two is one. */
 	if (attached)
 		d->has_fde = true;
+	for (unsigned int i = 0; attached && i < d->frame && !d->past_no_cfi; i++)
+		d->past_no_cfi = is_without_frame(dwfl, d->kernel->ips[i] - (i > 0));
 	for (int i = 0; i < NR_CLASSES; i++)
 		if (classes[i].fits(d))
 			return i;
 	return -1;
+}
+
+bool disagree_is_guess(int class)
+{
+	bool (*fits)(const struct divergence *d) = classes[class].fits;
+
+	return fits == is_without_cfi || fits == is_past_no_cfi || fits == is_past_compiled;
 }
 
 const char *disagree_name(int class)

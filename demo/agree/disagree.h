@@ -17,16 +17,18 @@ struct trace {
 };
 
 /*
- * Where two traces part.  The caller sets the first four fields, the rest is
+ * Where two traces part.  The caller sets the first five fields, the rest is
  * found out about the last frame that both have, which decides what comes next.
  */
 struct divergence {
 	unsigned int frame;		/* the first that differs */
 	bool user_mode;			/* where the sample was taken */
+	bool past_compiled;		/* a common frame is in code of no file */
 	const struct trace *kernel, *dwarf;
 
 	const char *symbol, *section, *object;
 	bool has_cfi;			/* the address has DWARF CFI */
+	bool past_no_cfi;		/* that of a common frame has none */
 	bool has_fde;			/* the address has an SFrame FDE */
 	bool by_register;		/* its CFA counts from a register that is not SP or FP */
 	bool in_no_object;		/* nor is it in any object */
@@ -40,6 +42,9 @@ struct divergence {
  * the SFrame section of the file that counts, but a table made of its CFI.
  */
 int disagree_classify(Dwfl *dwfl, struct divergence *d, bool attached);
+
+/* Whether libdwfl, too, has but the frame pointer to go by in that class. */
+bool disagree_is_guess(int class);
 
 /* The name of a class, or NULL after the last one. */
 const char *disagree_name(int class);

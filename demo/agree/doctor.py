@@ -19,16 +19,16 @@ pos = 0
 while pos < len(data):
     kind, size = struct.unpack_from("<II", data, pos)
     if kind == SAMPLE:
-        cookie, = struct.unpack_from("<Q", data, pos + 8)
+        cookie, = struct.unpack_from("<Q", data, pos + 24)
         samples.setdefault(cookie, []).append(pos)
     elif kind == CHAIN and left:
-        cookie, nr = struct.unpack_from("<QQ", data, pos + 8)
+        cookie, nr = struct.unpack_from("<QQ", data, pos + 24)
         # An object may be entered at the first address.
         if nr > 1 and cookie in samples:
-            first, = struct.unpack_from("<Q", data, pos + 24)
-            struct.pack_into("<Q", data, pos + 24, first + 1)
+            first, = struct.unpack_from("<Q", data, pos + 40)
+            struct.pack_into("<Q", data, pos + 40, first + 1)
             for sample in samples[cookie]:
-                struct.pack_into("<Q", data, sample + 16, 0)
+                struct.pack_into("<Q", data, sample + 32, 0)
             left -= 1
     pos += size
 if left:

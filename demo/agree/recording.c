@@ -36,7 +36,8 @@ static void on_chain(struct recording *rec, const struct dump_chain *chain)
 	int kept = 0;
 
 	for (int i = 0; i < rec->nr_pending; i++) {
-		if (rec->pending[i]->cookie == chain->cookie)
+		if (rec->pending[i]->cookie == chain->cookie &&
+		    rec->pending[i]->header.pid == chain->header.pid)
 			rec->reader->on_stack(rec->arg, rec->pending[i], chain);
 		else
 			rec->pending[kept++] = rec->pending[i];
@@ -64,36 +65,86 @@ static void on_end(struct recording *rec, const struct dump_end *end)
 		recording_fail(rec->path, "the command failed");
 }
 
-static bool on_record(struct recording *rec, const void *record, uint32_t type)
+static void on_record(struct recording *rec, const struct dump_header *record)
 {
-	switch (type) {
+	const void *body = record;
+
+	switch (record->type) {
 	case DUMP_MAP:
-		rec->reader->on_map(rec->arg, record);
-		return true;
+		rec->reader->on_map(rec->arg, body);
+		break;
+	case DUMP_FORK:
+		if (rec->reader->on_fork)
+			rec->reader->on_fork(rec->arg, body);
+		break;
+	case DUMP_EXEC:
+		if (rec->reader->on_exec)
+			rec->reader->on_exec(rec->arg, body);
+		break;
 	case DUMP_SAMPLE:
-		on_sample(rec, record);
-		return true;
+		on_sample(rec, body);
+		break;
 	case DUMP_CHAIN:
-		on_chain(rec, record);
-		return true;
+		on_chain(rec, body);
+		break;
 	case DUMP_VDSO:
-		rec->reader->on_vdso(rec->arg, record);
-		return true;
+		rec->reader->on_vdso(rec->arg, body);
+		break;
 	case DUMP_END:
-		on_end(rec, record);
-		return false;
+		on_end(rec, body);
+		break;
+	default:
+		recording_fail(rec->path, "not a recording of stackdump");
 	}
-	recording_fail(rec->path, "not a recording of stackdump");
+}
+
+/* Those of one time in the order in which they are in the file. */
+static int compare_times(const void *a, const void *b)
+{
+	const struct dump_header *one = *(const struct dump_header *const *)a;
+	const struct dump_header *other = *(const struct dump_header *const *)b;
+
+	if (one->time != other->time)
+		return one->time < other->time ? -1 : 1;
+	return one < other ? -1 : one > other;
+}
+
+/* All records, by their times; for free(). */
+static const struct dump_header **sort_records(const char *path, const unsigned char *data,
+					       size_t size, size_t *nr)
+{
+	const struct dump_header **records = NULL, *header;
+	const unsigned char *end = data + size;
+	size_t room = 0;
+
+	*nr = 0;
+	do {
+		header = (const void *)data;
+		if (end - data < (long)sizeof(*header) || header->size < sizeof(*header) ||
+		    end - data < (long)header->size)
+			recording_fail(path, "the recording is cut off");
+		if (*nr == room) {
+			room = room ? 2 * room : 4096;
+			records = realloc(records, room * sizeof(*records));
+		}
+		if (!records)
+			recording_fail(path, "no memory");
+		records[(*nr)++] = header;
+		data += header->size;
+	} while (header->type != DUMP_END);
+	qsort(records, *nr, sizeof(*records), compare_times);
+	return records;
 }
 
 unsigned long recording_read(const char *path,
 			     const struct recording_reader *reader, void *arg)
 {
 	struct recording rec = { .path = path, .reader = reader, .arg = arg };
-	const unsigned char *data, *end;
-	const struct dump_header *header;
+	const struct dump_header **records;
+	const unsigned char *data;
 	int fd = open(path, O_RDONLY);
 	struct stat st;
+	size_t nr;
 
 	if (fd < 0 || fstat(fd, &st))
 		recording_fail(path, strerror(errno));
@@ -101,15 +152,10 @@ unsigned long recording_read(const char *path,
 	if (data == MAP_FAILED)
 		recording_fail(path, strerror(errno));
 	close(fd);
-	for (end = data + st.st_size; ; data += header->size) {
-		header = (const void *)data;
-		if (end - data < (long)sizeof(*header) ||
-		    header->size < sizeof(*header) ||
-		    end - data < (long)header->size)
-			recording_fail(path, "the recording is cut off");
-		if (!on_record(&rec, header, header->type))
-			break;
-	}
+	records = sort_records(path, data, st.st_size, &nr);
+	for (size_t i = 0; i < nr; i++)
+		on_record(&rec, records[i]);
+	free(records);
 	for (int i = 0; i < rec.nr_pending; i++)
 		rec.no_chain += !!rec.pending[i]->user_mode;
 	return rec.no_chain - MIN(rec.no_chain, rec.lost);

@@ -7,6 +7,9 @@
 
 struct recording_reader {
 	void (*on_map)(void *arg, const struct dump_map *map);
+	/* For recordings of more than one process; may be NULL. */
+	void (*on_fork)(void *arg, const struct dump_fork *fork);
+	void (*on_exec)(void *arg, const struct dump_exec *exec);
 	void (*on_vdso)(void *arg, const struct dump_vdso *vdso);
 	/* A sample and the chain that belongs to it. */
 	void (*on_stack)(void *arg, const struct dump_sample *sample,

@@ -7,9 +7,9 @@
  * usage: stackcheck [-a] [-r ROOT] [-m MINIMUM] [-v] FILE...
  *
  * ROOT is where the guest's files are; -a says that all of them had tables attached
- * that were made of their CFI.  The exit status is 0 only if at least
- * MINIMUM samples were compared, 99 % of them agree, and each disagreement is
- * of a class of disagree.c.
+ * that were made of their CFI, and that a process is left out which has mapped others.
+ * The exit status is 0 only if at least MINIMUM samples were compared, 99 % of
+ * them agree, and each disagreement is of a class of disagree.c.
  */
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -26,27 +26,34 @@
 #include "disagree.h"
 #include "recording.h"
 
-#define MAX_MAPS	64
-
 struct object {
 	char *name;
 	uint64_t start, end;		/* of the executable mapping */
 	uint64_t pgoff;
 };
 
+struct process {
+	struct process *next;
+	uint64_t pid;
+	struct object *objects;
+	int nr_objects;
+	Dwfl *dwfl;			/* of the objects; NULL: to be made anew */
+	bool unknown;			/* one of them is not below the root */
+};
+
 /* One recording being read. */
 struct input {
 	const char *path;
-	struct object objects[MAX_MAPS];
-	int nr_objects;
-	Dwfl *dwfl;			/* of the objects; NULL: to be made anew */
+	struct process *processes;
+	struct process *process;		/* being looked at */
 	int vdso_fd;
 	const struct dump_sample *sample;	/* being unwound */
 	struct trace *trace;
 };
 
 static struct {
-	unsigned long compared, agree, cut_alike, frames, unclassified, no_chain;
+	unsigned long compared, agree, cut_alike, frames, unclassified, no_chain, unknown;
+	bool chains_missing;
 	unsigned long class[DISAGREE_MAX];
 } sum;
 
@@ -54,6 +61,71 @@ static const char *root = "";
 static bool verbose, attached;
 
 /* ------------------------------------------------- the objects of a process */
+
+/* It comes first from then on: what follows is mostly of the same one. */
+static struct process *find_process(struct input *in, uint64_t pid)
+{
+	struct process **at = &in->processes, *found;
+
+	while (*at && (*at)->pid != pid)
+		at = &(*at)->next;
+	found = *at;
+	if (found) {
+		*at = found->next;
+	} else {
+		found = calloc(1, sizeof(*found));
+		if (!found)
+			recording_fail(in->path, "no memory");
+		found->pid = pid;
+	}
+	found->next = in->processes;
+	in->processes = found;
+	return found;
+}
+
+/* To be made again, of what is mapped then. */
+static void forget_dwfl(struct process *process)
+{
+	if (process->dwfl)
+		dwfl_end(process->dwfl);
+	process->dwfl = NULL;
+	process->unknown = false;
+}
+
+static void forget_objects(struct process *process)
+{
+	for (int i = 0; i < process->nr_objects; i++)
+		free(process->objects[i].name);
+	free(process->objects);
+	process->objects = NULL;
+	process->nr_objects = 0;
+	forget_dwfl(process);
+}
+
+/* "//anon" is memory of its own, and what is deleted is as good as that. */
+static bool is_file(const struct object *object)
+{
+	const char *name = object->name, *end = strstr(name, " (deleted)");
+
+	return name[0] == '/' && name[1] != '/' && (!end || end[strlen(" (deleted)")]);
+}
+
+static bool is_vdso(const struct object *object)
+{
+	return !strcmp(object->name, "[vdso]");
+}
+
+/* Whether code of no file is there. */
+static bool is_compiled(const struct process *process, uint64_t addr)
+{
+	for (int i = 0; i < process->nr_objects; i++) {
+		const struct object *object = &process->objects[i];
+
+		if (addr - object->start < object->end - object->start)
+			return !is_file(object) && !is_vdso(object);
+	}
+	return false;
+}
 
 static char *host_path(const char *name)
 {
@@ -92,52 +164,56 @@ static bool load_bias(int fd, const struct object *object, uint64_t *bias)
 
 static void report_object(struct input *in, const struct object *object)
 {
-	bool vdso = !strcmp(object->name, "[vdso]");
+	bool vdso = is_vdso(object);
 	uint64_t bias = object->start;
 	char *path;
 	int fd;
 
-	/* "//anon" is memory of its own */
-	if (!vdso && (object->name[0] != '/' || object->name[1] == '/'))
+	if (!vdso && !is_file(object))
 		return;
 	path = host_path(object->name);
 	fd = vdso ? dup(in->vdso_fd) : open(path, O_RDONLY);
-	if (fd < 0)
+	if (fd < 0 && !attached)
 		recording_fail(path, strerror(errno));
-	if (!vdso && !load_bias(fd, object, &bias))
-		recording_fail(path, "not the file that was mapped");
-	if (!dwfl_report_elf(in->dwfl, object->name, path, fd, bias, true))
+	if (fd < 0 || (!vdso && !load_bias(fd, object, &bias))) {
+		if (!attached)
+			recording_fail(path, "not the file that was mapped");
+		in->process->unknown = true;
+		close(fd);
+		free(path);
+		return;
+	}
+	if (!dwfl_report_elf(in->process->dwfl, object->name, path, fd, bias, true))
 		recording_fail(path, dwfl_errmsg(-1));
 	free(path);
 }
 
-static void add_object(struct input *in, const struct dump_map *map)
+static void add_object(struct process *process, const struct object *new)
 {
-	struct object new = {
-		.name	= strdup(map->name),
-		.start	= map->start,
-		.end	= map->start + map->len,
-		.pgoff	= map->pgoff,
-	};
+	struct object *objects;
 	int kept = 0;
+	bool file = is_file(new) || is_vdso(new);
 
-	for (int i = 0; i < in->nr_objects; i++) {
-		struct object *old = &in->objects[i];
+	for (int i = 0; i < process->nr_objects; i++) {
+		struct object *old = &process->objects[i];
 
-		/* mapped over, or the same object somewhere else */
-		if ((old->start < new.end && new.start < old->end) ||
-		    (new.name[0] == '/' && !strcmp(old->name, new.name)))
+		/* mapped over, or the same file somewhere else */
+		if ((old->start < new->end && new->start < old->end) ||
+		    (is_file(new) && !strcmp(old->name, new->name))) {
+			file |= is_file(old) || is_vdso(old);
 			free(old->name);
-		else
-			in->objects[kept++] = *old;
+		} else {
+			process->objects[kept++] = *old;
+		}
 	}
-	if (kept == MAX_MAPS)
-		recording_fail(in->path, "too many mappings");
-	in->objects[kept++] = new;
-	in->nr_objects = kept;
-	if (in->dwfl)
-		dwfl_end(in->dwfl);
-	in->dwfl = NULL;
+	objects = realloc(process->objects, (kept + 1) * sizeof(*objects));
+	if (!objects)
+		recording_fail(new->name, "no memory");
+	objects[kept++] = *new;
+	process->objects = objects;
+	process->nr_objects = kept;
+	if (file)
+		forget_dwfl(process);
 }
 
 static void keep_vdso(struct input *in, const struct dump_vdso *vdso)
@@ -226,15 +302,18 @@ static void make_dwfl(struct input *in)
 		.set_initial_registers = set_registers,
 	};
 
-	in->dwfl = dwfl_begin(&callbacks);
-	if (!in->dwfl)
+	in->process->dwfl = dwfl_begin(&callbacks);
+	if (!in->process->dwfl)
 		recording_fail(in->path, dwfl_errmsg(-1));
-	dwfl_report_begin(in->dwfl);
-	for (int i = 0; i < in->nr_objects; i++)
-		report_object(in, &in->objects[i]);
-	if (dwfl_report_end(in->dwfl, NULL, NULL) ||
-	    !dwfl_attach_state(in->dwfl, NULL, 1, &thread_callbacks, in))
+	dwfl_report_begin(in->process->dwfl);
+	for (int i = 0; i < in->process->nr_objects; i++)
+		report_object(in, &in->process->objects[i]);
+	if (!dwfl_report_end(in->process->dwfl, NULL, NULL) &&
+	    dwfl_attach_state(in->process->dwfl, NULL, 1, &thread_callbacks, in))
+		return;
+	if (!attached)
 		recording_fail(in->path, dwfl_errmsg(-1));
+	in->process->unknown = true;
 }
 
 static void unwind_dwarf(struct input *in, const struct dump_sample *sample,
@@ -243,9 +322,7 @@ static void unwind_dwarf(struct input *in, const struct dump_sample *sample,
 	memset(trace, 0, sizeof(*trace));
 	in->sample = sample;
 	in->trace = trace;
-	if (!in->dwfl)
-		make_dwfl(in);
-	trace->ended = !dwfl_getthread_frames(in->dwfl, 1, on_frame, trace);
+	trace->ended = !dwfl_getthread_frames(in->process->dwfl, 1, on_frame, trace);
 }
 
 /* ----------------------------------------------------------------- comparing */
@@ -260,7 +337,7 @@ static void print_frame(struct input *in, const struct trace *trace,
 		printf("  %-44s", i == trace->nr ? "-" : "");
 		return;
 	}
-	mod = dwfl_addrmodule(in->dwfl, trace->ips[i] - (i > 0));
+	mod = dwfl_addrmodule(in->process->dwfl, trace->ips[i] - (i > 0));
 	if (mod)
 		name = dwfl_module_addrname(mod, trace->ips[i] - (i > 0));
 	printf("  %016lx %-27.27s", (long)trace->ips[i], name ?: "?");
@@ -286,8 +363,11 @@ static void print_divergence(struct input *in, const struct divergence *d,
  */
 static void classify(struct input *in, struct divergence *d, bool same)
 {
-	int class = disagree_classify(in->dwfl, d, attached);
+	int class;
 
+	for (unsigned int i = 0; attached && i < d->frame && !d->past_compiled; i++)
+		d->past_compiled = is_compiled(in->process, d->kernel->ips[i] - (i > 0));
+	class = disagree_classify(in->process->dwfl, d, attached);
 	if (same && attached && !d->has_cfi)
 		sum.cut_alike++;
 	else if (class < 0)
@@ -310,6 +390,13 @@ static void compare(struct input *in, const struct dump_sample *sample,
 	};
 	bool same;
 
+	in->process = find_process(in, sample->header.pid);
+	if (!in->process->dwfl && !in->process->unknown)
+		make_dwfl(in);
+	if (in->process->unknown || !in->process->nr_objects) {
+		sum.unknown++;
+		return;
+	}
 	unwind_dwarf(in, sample, &dwarf);
 	while (d.frame < kernel->nr && d.frame < dwarf.nr &&
 	       kernel->ips[d.frame] == dwarf.ips[d.frame])
@@ -327,7 +414,34 @@ static void compare(struct input *in, const struct dump_sample *sample,
 
 static void on_map(void *arg, const struct dump_map *map)
 {
-	add_object(arg, map);
+	const struct object new = {
+		.name	= strdup(map->name),
+		.start	= map->start,
+		.end	= map->start + map->len,
+		.pgoff	= map->pgoff,
+	};
+
+	add_object(find_process(arg, map->header.pid), &new);
+}
+
+/* A process before it, of the same number, has ended. */
+static void on_fork(void *arg, const struct dump_fork *fork)
+{
+	struct process *parent = find_process(arg, fork->parent);
+	struct process *child = find_process(arg, fork->header.pid);
+
+	forget_objects(child);
+	for (int i = 0; i < parent->nr_objects; i++) {
+		struct object copy = parent->objects[i];
+
+		copy.name = strdup(copy.name);
+		add_object(child, &copy);
+	}
+}
+
+static void on_exec(void *arg, const struct dump_exec *exec)
+{
+	forget_objects(find_process(arg, exec->header.pid));
 }
 
 static void on_vdso(void *arg, const struct dump_vdso *vdso)
@@ -352,16 +466,23 @@ static void read_input(const char *path)
 {
 	static const struct recording_reader reader = {
 		.on_map = on_map,
+		.on_fork = on_fork,
+		.on_exec = on_exec,
 		.on_vdso = on_vdso,
 		.on_stack = on_stack,
 	};
 	struct input in = { .path = path, .vdso_fd = -1 };
+	struct process *process;
+	unsigned long no_chain;
 
-	sum.no_chain += recording_read(path, &reader, &in);
-	if (in.dwfl)
-		dwfl_end(in.dwfl);
-	for (int i = 0; i < in.nr_objects; i++)
-		free(in.objects[i].name);
+	no_chain = recording_read(path, &reader, &in);
+	sum.no_chain += no_chain;
+	sum.chains_missing |= no_chain > RECORDING_FEW;
+	while ((process = in.processes) != NULL) {
+		in.processes = process->next;
+		forget_objects(process);
+		free(process);
+	}
 	close(in.vdso_fd);
 }
 
@@ -376,6 +497,18 @@ static void print_sum(void)
 		printf("explained: %-19s%8lu\n", disagree_name(i), sum.class[i]);
 	printf("unexplained                   %8lu\n", sum.unclassified);
 	printf("samples without a chain       %8lu\n", sum.no_chain);
+	if (attached)
+		printf("of files that are not here    %8lu\n", sum.unknown);
+}
+
+/* Those of which libdwfl has something to say. */
+static unsigned long judged(void)
+{
+	unsigned long nr = sum.compared;
+
+	for (int i = 0; attached && disagree_name(i); i++)
+		nr -= disagree_is_guess(i) ? sum.class[i] : 0;
+	return nr;
 }
 
 int main(int argc, char **argv)
@@ -401,15 +534,15 @@ int main(int argc, char **argv)
 	while (optind < argc)
 		read_input(argv[optind++]);
 	print_sum();
-	if (sum.agree + sum.cut_alike < sum.compared / 100.0 * 99) {
+	if (sum.agree + sum.cut_alike < judged() / 100.0 * 99) {
 		printf("less than 99 %% of the samples agree\n");
 		return 1;
 	}
-	if (sum.no_chain > RECORDING_FEW) {
+	if (sum.chains_missing) {
 		printf("samples in user mode without a chain\n");
 		return 1;
 	}
-	if (sum.compared < minimum) {
+	if (judged() < minimum) {
 		printf("fewer than %lu samples\n", minimum);
 		return 1;
 	}

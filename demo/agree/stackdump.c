@@ -4,19 +4,18 @@
  * registers and the stack as they were, and the user call chain of the same
  * instant, deferred or, with -g, taken at once as perf record -g has it.
  *
- * usage: stackdump -o FILE [-g] [-F HERTZ] [-n SAMPLES] -- COMMAND [ARG...]
+ * usage: stackdump -o FILE [-a] [-g] [-F HERTZ] [-n SAMPLES] -- COMMAND [ARG...]
  *
- * Only the first thread of the command is sampled.  After so many samples the
- * command gets SIGTERM.
+ * Only the first thread of the command is sampled; with -a everything but this
+ * process is, while the command runs.  After so many samples the command gets SIGTERM.
  */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -25,74 +24,33 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <asm/perf_regs.h>
 
-#include "stackdump.h"
+#include "dump_events.h"
 
 /* Deferred call chains are newer than the headers of Debian 12. */
 #define ATTR_DEFER_CALLCHAIN		(1ULL << 38)
 #define ATTR_DEFER_OUTPUT		(1ULL << 39)
-#define RECORD_CALLCHAIN_DEFERRED	22
-#define CONTEXT_USER_DEFERRED		((uint64_t)-640)
 
 #define DATA_PAGES	16384
-#define STACK_BYTES	(56 * 1024)
+#define DATA_SIZE	(DATA_PAGES * 4096UL)
+#define MAX_RINGS	256
 
-/* perf's number of each register, by its DWARF number. */
-static const int perf_reg[DUMP_NR_REGS] = {
-	PERF_REG_X86_AX, PERF_REG_X86_DX, PERF_REG_X86_CX, PERF_REG_X86_BX,
-	PERF_REG_X86_SI, PERF_REG_X86_DI, PERF_REG_X86_BP, PERF_REG_X86_SP,
-	PERF_REG_X86_R8, PERF_REG_X86_R9, PERF_REG_X86_R10, PERF_REG_X86_R11,
-	PERF_REG_X86_R12, PERF_REG_X86_R13, PERF_REG_X86_R14, PERF_REG_X86_R15,
-	PERF_REG_X86_IP,
-};
-
-struct recorder {
+struct ring {
+	int fd;
 	struct perf_event_mmap_page *meta;
 	unsigned char *data;
-	uint64_t data_size;
-	unsigned char event[65536];	/* one event, out of the ring */
-	FILE *out;
-	pid_t pid;
-	uint64_t stack_base;		/* sp at the program's first instruction */
-	uint64_t lowest, touched;	/* sp so far; down to where its stack is in memory */
-	int mem;			/* /proc/PID/mem, or 0 */
-	uint64_t lost;
-	unsigned long samples, limit;
-	bool at_once, mapped;
 };
 
-static void die(const char *what)
-{
-	fprintf(stderr, "stackdump: %s: %s\n", what, strerror(errno));
-	exit(125);
-}
+struct recording {
+	struct recorder rec;
+	struct ring ring[MAX_RINGS];
+	int nr_rings;
+	unsigned char event[65536];	/* one event, out of the ring */
+	uint64_t touched;		/* down to where the stack is in memory */
+	int mem;			/* /proc/PID/mem, or 0 */
+};
 
-static void put(struct recorder *rec, void *record, size_t fixed,
-		enum dump_type type, const void *tail, size_t len)
-{
-	static const unsigned char zero[8];
-	size_t pad = -len & 7;
-	struct dump_header *header = record;
-
-	header->type = type;
-	header->size = fixed + len + pad;
-	if (fwrite(record, fixed, 1, rec->out) != 1 ||
-	    (len && fwrite(tail, len, 1, rec->out) != 1) ||
-	    (pad && fwrite(zero, pad, 1, rec->out) != 1))
-		die("write");
-}
-
-static uint64_t sample_mask(void)
-{
-	uint64_t mask = 0;
-
-	for (int i = 0; i < DUMP_NR_REGS; i++)
-		mask |= 1ULL << perf_reg[i];
-	return mask;
-}
-
-static int open_event(pid_t pid, unsigned long hertz, bool at_once)
+static int open_event(const struct recorder *rec, unsigned long hertz, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type			= PERF_TYPE_SOFTWARE,
@@ -101,15 +59,20 @@ static int open_event(pid_t pid, unsigned long hertz, bool at_once)
 		.sample_freq		= hertz,
 		.freq			= 1,
 		.disabled		= 1,
-		.enable_on_exec		= 1,
+		.enable_on_exec		= !rec->all,
+		.exclude_idle		= rec->all,
 		.exclude_callchain_kernel = 1,
 		.mmap			= 1,
+		.comm			= rec->all,
+		.comm_exec		= rec->all,
+		.task			= rec->all,
 		.watermark		= 1,
-		.wakeup_watermark	= DATA_PAGES * 4096 / 8,
-		.sample_type		= PERF_SAMPLE_CALLCHAIN |
+		.wakeup_watermark	= DATA_SIZE / 8,
+		.sample_id_all		= 1,
+		.sample_type		= ORIGIN | PERF_SAMPLE_CALLCHAIN |
 					  PERF_SAMPLE_REGS_USER |
 					  PERF_SAMPLE_STACK_USER,
-		.sample_regs_user	= sample_mask(),
+		.sample_regs_user	= dump_registers(),
 		.sample_stack_user	= STACK_BYTES,
 	};
 	char *flags_at = (char *)&attr + offsetof(struct perf_event_attr,
@@ -117,198 +80,93 @@ static int open_event(pid_t pid, unsigned long hertz, bool at_once)
 	uint64_t flags;
 
 	memcpy(&flags, flags_at, sizeof(flags));
-	if (!at_once)
+	if (!rec->at_once)
 		flags |= ATTR_DEFER_CALLCHAIN | ATTR_DEFER_OUTPUT;
 	memcpy(flags_at, &flags, sizeof(flags));
-	return syscall(SYS_perf_event_open, &attr, pid, -1, -1, 0);
+	return syscall(SYS_perf_event_open, &attr, rec->all ? -1 : rec->pid, cpu, -1, 0);
 }
 
-/* Where the stack of the program began: nothing above it is a frame. */
-static uint64_t read_stack_base(pid_t pid)
+static void open_ring(struct recording *r, unsigned long hertz, int cpu)
 {
-	char path[64], line[2048], *p;
-	uint64_t base = 0;
-	FILE *f;
+	struct ring *ring = &r->ring[r->nr_rings++];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "r");
-	if (!f)
-		return 0;
-	if (fgets(line, sizeof(line), f)) {
-		p = strrchr(line, ')');
-		/* the state is field 3, startstack field 28 */
-		for (int i = 2; p && i < 28; i++) {
-			p = strchr(p, ' ');
-			p = p ? p + 1 : NULL;
-		}
-		if (p)
-			base = strtoull(p, NULL, 10);
-	}
-	fclose(f);
-	return base;
+	ring->fd = open_event(&r->rec, hertz, cpu);
+	if (ring->fd < 0)
+		dump_die("perf_event_open");
+	ring->meta = mmap(NULL, 4096 + DATA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			  ring->fd, 0);
+	if (ring->meta == MAP_FAILED)
+		dump_die("mmap of the ring buffer");
+	ring->data = (unsigned char *)ring->meta + 4096;
 }
 
-static void on_mmap(struct recorder *rec, const struct perf_event_header *event)
+static void open_rings(struct recording *r, unsigned long hertz)
 {
-	const struct {
-		struct perf_event_header header;
-		uint32_t pid, tid;
-		uint64_t start, len, pgoff;
-		char name[];
-	} *e = (const void *)event;
-	struct dump_map map = {
-		.start	= e->start,
-		.len	= e->len,
-		.pgoff	= e->pgoff,
-	};
+	int cpus = r->rec.all ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
 
-	rec->mapped = true;
-	put(rec, &map, sizeof(map), DUMP_MAP, e->name, strlen(e->name) + 1);
+	if (cpus > MAX_RINGS)
+		cpus = MAX_RINGS;
+	if (!r->rec.all)
+		open_ring(r, hertz, -1);
+	for (int cpu = 0; cpu < cpus; cpu++)
+		open_ring(r, hertz, cpu);
 }
 
-/* The @nr entries of a sample, with what says that they are of user space. */
-static void put_chain(struct recorder *rec, const uint64_t *entries, uint64_t nr)
+static void copy_out(struct recording *r, const struct ring *ring, uint64_t pos, size_t len)
 {
-	struct dump_chain chain = { .cookie = rec->samples };
-	uint64_t from = 0;
-
-	while (from < nr && entries[from] != PERF_CONTEXT_USER)
-		from++;
-	if (from == nr)
-		return;
-	chain.nr = nr - from - 1;
-	put(rec, &chain, sizeof(chain), DUMP_CHAIN, entries + from + 1,
-	    chain.nr * sizeof(*entries));
-}
-
-/*
- * The body of a sample: u64 nr, ips[nr]; u64 abi, regs[]; u64 size,
- * stack[size], u64 bytes of it that hold something.
- */
-static void on_sample(struct recorder *rec, const struct perf_event_header *event)
-{
-	const uint64_t *p = (const uint64_t *)(event + 1);
-	struct dump_sample sample = {
-		.user_mode = (event->misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
-			     PERF_RECORD_MISC_USER,
-	};
-	const unsigned char *stack;
-	uint64_t nr = *p++, size, used, sp, mask = sample_mask();
-	const uint64_t *entries = p;
-
-	/* Of the program that it was before execve(). */
-	if (rec->at_once && !rec->mapped)
-		return;
-	if (rec->at_once)
-		sample.cookie = rec->samples + 1;
-	for (uint64_t i = 0; i + 1 < nr; i++)
-		if (p[i] == CONTEXT_USER_DEFERRED)
-			sample.cookie = p[i + 1];
-	p += nr;
-
-	/* no user registers: a sample of the task before it had a program */
-	if (*p++ == PERF_SAMPLE_REGS_ABI_NONE)
-		return;
-	for (int i = 0; i < DUMP_NR_REGS; i++)
-		sample.regs[i] = p[__builtin_popcountll(mask &
-					((1ULL << perf_reg[i]) - 1))];
-	p += __builtin_popcountll(mask);
-
-	size = *p++;
-	stack = (const unsigned char *)p;
-	used = size ? *(const uint64_t *)(stack + size) : 0;
-	if (!rec->stack_base)
-		rec->stack_base = read_stack_base(rec->pid);
-	sp = sample.regs[7];
-	if (rec->stack_base > sp && used > rec->stack_base - sp)
-		used = rec->stack_base - sp;
-	sample.stack_len = used;
-	if (rec->stack_base - sp < STACK_BYTES && (!rec->lowest || sp < rec->lowest))
-		rec->lowest = sp;
-	put(rec, &sample, sizeof(sample), DUMP_SAMPLE, stack, used);
-	if (++rec->samples == rec->limit)
-		kill(rec->pid, SIGTERM);
-	if (rec->at_once)
-		put_chain(rec, entries, nr);
-}
-
-static void on_chain(struct recorder *rec, const struct perf_event_header *event)
-{
-	const uint64_t *p = (const uint64_t *)(event + 1);
-	struct dump_chain chain = { .cookie = p[0], .nr = p[1] };
-
-	put(rec, &chain, sizeof(chain), DUMP_CHAIN, p + 2,
-	    chain.nr * sizeof(*p));
-}
-
-static void on_event(struct recorder *rec, const struct perf_event_header *event)
-{
-	switch (event->type) {
-	case PERF_RECORD_MMAP:
-		on_mmap(rec, event);
-		break;
-	case PERF_RECORD_SAMPLE:
-		on_sample(rec, event);
-		break;
-	case RECORD_CALLCHAIN_DEFERRED:
-		on_chain(rec, event);
-		break;
-	case PERF_RECORD_LOST:
-		/* u64 id, lost */
-		rec->lost += ((const uint64_t *)(event + 1))[1];
-		break;
-	}
-}
-
-static void copy_out(struct recorder *rec, uint64_t pos, size_t len)
-{
-	uint64_t off = pos % rec->data_size;
-	size_t first = rec->data_size - off;
+	uint64_t off = pos % DATA_SIZE;
+	size_t first = DATA_SIZE - off;
 
 	if (first > len)
 		first = len;
-	memcpy(rec->event, rec->data + off, first);
-	memcpy(rec->event + first, rec->data, len - first);
+	memcpy(r->event, ring->data + off, first);
+	memcpy(r->event + first, ring->data, len - first);
 }
 
-static void drain(struct recorder *rec)
+static void drain_ring(struct recording *r, const struct ring *ring)
 {
 	/* pairs with the barrier in the kernel's perf_output_put_handle() */
-	uint64_t head = __atomic_load_n(&rec->meta->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = rec->meta->data_tail;
+	uint64_t head = __atomic_load_n(&ring->meta->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->meta->data_tail;
 	struct perf_event_header header;
 
 	while (tail < head) {
-		memcpy(&header, rec->data + tail % rec->data_size,
-		       sizeof(header));
-		copy_out(rec, tail, header.size);
-		on_event(rec, (const struct perf_event_header *)rec->event);
+		memcpy(&header, ring->data + tail % DATA_SIZE, sizeof(header));
+		copy_out(r, ring, tail, header.size);
+		dump_event(&r->rec, (const struct perf_event_header *)r->event);
 		tail += header.size;
 		/* the kernel may write there once it sees this */
-		__atomic_store_n(&rec->meta->data_tail, tail, __ATOMIC_RELEASE);
+		__atomic_store_n(&ring->meta->data_tail, tail, __ATOMIC_RELEASE);
 	}
+}
+
+static void drain(struct recording *r)
+{
+	for (int i = 0; i < r->nr_rings; i++)
+		drain_ring(r, &r->ring[i]);
 }
 
 /*
  * A page of a large frame that nobody has touched is not in memory: perf copies
  * neither that nor what comes after.  To read it brings it there.
  */
-static void touch_stack(struct recorder *rec)
+static void touch_stack(struct recording *r)
 {
+	struct recorder *rec = &r->rec;
 	char path[32], byte;
 	uint64_t at;
 
-	if (!rec->lowest || rec->lowest == rec->touched)
+	if (!rec->lowest || rec->lowest == r->touched)
 		return;
-	if (!rec->mem) {
+	if (!r->mem) {
 		snprintf(path, sizeof(path), "/proc/%d/mem", rec->pid);
-		rec->mem = open(path, O_RDONLY | O_CLOEXEC);
-		rec->touched = rec->stack_base;
+		r->mem = open(path, O_RDONLY | O_CLOEXEC);
+		r->touched = rec->stack_base;
 	}
-	for (at = rec->lowest & -4096UL; at < rec->touched; at += 4096)
-		if (pread(rec->mem, &byte, 1, at) != 1)
+	for (at = rec->lowest & -4096UL; at < r->touched; at += 4096)
+		if (pread(r->mem, &byte, 1, at) != 1)
 			break;
-	rec->touched = rec->lowest;
+	r->touched = rec->lowest;
 }
 
 static pid_t start_command(char **argv, int *go)
@@ -318,16 +176,16 @@ static pid_t start_command(char **argv, int *go)
 	char c;
 
 	if (pipe(fds))
-		die("pipe");
+		dump_die("pipe");
 	pid = fork();
 	if (pid < 0)
-		die("fork");
+		dump_die("fork");
 	if (pid == 0) {
 		close(fds[1]);
 		if (read(fds[0], &c, 1) == 1) {
 			close(fds[0]);
 			execv(argv[0], argv);
-			die(argv[0]);
+			dump_die(argv[0]);
 		}
 		_exit(125);
 	}
@@ -344,76 +202,129 @@ static void put_vdso(struct recorder *rec)
 	FILE *f = fopen("/proc/self/maps", "r");
 
 	if (!f)
-		die("/proc/self/maps");
+		dump_die("/proc/self/maps");
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%lx-%lx", &start, &end) != 2 || start != vdso)
 			continue;
 		record.len = end - start;
-		put(rec, &record, sizeof(record), DUMP_VDSO, (void *)start,
-		    record.len);
+		dump_put(rec, &record, sizeof(record), DUMP_VDSO, (void *)start,
+			 record.len);
 	}
 	fclose(f);
 }
 
-static int record(struct recorder *rec, int fd, int go)
+/* Executable mappings, as events would tell of them. */
+static void put_maps(struct recorder *rec, pid_t pid)
 {
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	struct dump_end end = { 0 };
+	char path[32], line[4608], flags[5], name[4096];
+	struct dump_map map = { .header.pid = pid };
+	unsigned long start, end, pgoff;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		strcpy(name, "//anon");
+		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %4095[^\n]", &start, &end, flags,
+			   &pgoff, name) < 4 || flags[2] != 'x')
+			continue;
+		map.start = start;
+		map.len = end - start;
+		map.pgoff = pgoff;
+		dump_map(rec, &map, name);
+	}
+	if (f)
+		fclose(f);
+}
+
+static void put_all_maps(struct recorder *rec)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	if (!proc)
+		dump_die("/proc");
+	while ((entry = readdir(proc)) != NULL)
+		if (isdigit((unsigned char)entry->d_name[0]))
+			put_maps(rec, atoi(entry->d_name));
+	closedir(proc);
+}
+
+/* What is mapped meanwhile comes in events. */
+static void switch_on(struct recording *r)
+{
+	for (int i = 0; i < r->nr_rings; i++)
+		if (ioctl(r->ring[i].fd, PERF_EVENT_IOC_ENABLE, 0))
+			dump_die("the events");
+	put_all_maps(&r->rec);
+}
+
+static void switch_off(const struct recording *r)
+{
+	for (int i = 0; i < r->nr_rings; i++)
+		ioctl(r->ring[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+static int record(struct recording *r, int go)
+{
+	struct pollfd pfd = { .fd = r->ring[0].fd, .events = POLLIN };
+	struct recorder *rec = &r->rec;
+	struct dump_end end = { .header.time = UINT64_MAX };
 	int status;
 
-	rec->data_size = DATA_PAGES * 4096UL;
-	rec->meta = mmap(NULL, 4096 + rec->data_size, PROT_READ | PROT_WRITE,
-			 MAP_SHARED, fd, 0);
-	if (rec->meta == MAP_FAILED)
-		die("mmap of the ring buffer");
-	rec->data = (unsigned char *)rec->meta + 4096;
-
 	put_vdso(rec);
+	if (rec->all)
+		switch_on(r);
 	if (write(go, "", 1) != 1)
-		die("write");
+		dump_die("write");
 	while (waitpid(rec->pid, &status, WNOHANG) == 0) {
 		poll(&pfd, 1, 50);
-		drain(rec);
-		touch_stack(rec);
+		drain(r);
+		touch_stack(r);
 	}
-	drain(rec);
+	switch_off(r);
+	drain(r);
+	/* It was there for the time that it takes. */
+	if (rec->all && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)
+		status = 0;
 	end.lost = rec->lost;
 	end.status = status;
-	put(rec, &end, sizeof(end), DUMP_END, NULL, 0);
+	dump_put(rec, &end, sizeof(end), DUMP_END, NULL, 0);
 	if (fclose(rec->out))
-		die("write");
+		dump_die("write");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
 }
 
 int main(int argc, char **argv)
 {
-	static struct recorder rec;
+	static struct recording r;
+	struct recorder *rec = &r.rec;
 	unsigned long hertz = 1000;
 	const char *path = NULL;
-	int opt, fd, go;
+	int opt, go;
 
-	while ((opt = getopt(argc, argv, "+go:F:n:")) != -1) {
-		if (opt == 'g')
-			rec.at_once = true;
+	while ((opt = getopt(argc, argv, "+ago:F:n:")) != -1) {
+		if (opt == 'a')
+			rec->all = true;
+		else if (opt == 'g')
+			rec->at_once = true;
 		else if (opt == 'o')
 			path = optarg;
 		else if (opt == 'F')
 			hertz = strtoul(optarg, NULL, 10);
 		else if (opt == 'n')
-			rec.limit = strtoul(optarg, NULL, 10);
+			rec->limit = strtoul(optarg, NULL, 10);
 		else
 			return 125;
 	}
 	if (!path || optind >= argc) {
-		fprintf(stderr, "usage: stackdump -o FILE [-g] [-F HERTZ] [-n SAMPLES] -- COMMAND\n");
+		fprintf(stderr, "usage: stackdump -o FILE [-a] [-g] [-F HERTZ] [-n SAMPLES] -- COMMAND\n");
 		return 125;
 	}
-	rec.out = fopen(path, "w");
-	if (!rec.out)
-		die(path);
-	rec.pid = start_command(argv + optind, &go);
-	fd = open_event(rec.pid, hertz, rec.at_once);
-	if (fd < 0)
-		die("perf_event_open");
-	return record(&rec, fd, go);
+	rec->out = fopen(path, "w");
+	if (!rec->out)
+		dump_die(path);
+	rec->pid = start_command(argv + optind, &go);
+	open_rings(&r, hertz);
+	return record(&r, go);
 }

@@ -2,7 +2,7 @@
 /*
  * What stackdump writes and stackcheck reads: a sequence of records, each a
  * header, a body of u64 words and, for some, bytes padded to a multiple of 8.
- * The byte order is that of x86-64.
+ * The byte order is that of x86-64.  Only their times tell their order.
  */
 #ifndef STACKDUMP_H
 #define STACKDUMP_H
@@ -15,11 +15,15 @@ enum dump_type {
 	DUMP_CHAIN	= 3,	/* struct dump_chain, then its addresses */
 	DUMP_VDSO	= 4,	/* struct dump_vdso, then the image */
 	DUMP_END	= 5,	/* struct dump_end; a file without it is cut off */
+	DUMP_FORK	= 6,	/* struct dump_fork */
+	DUMP_EXEC	= 7,	/* struct dump_exec */
 };
 
 struct dump_header {
 	uint32_t type;
 	uint32_t size;		/* of the record, this header included */
+	uint64_t time;		/* 0: it was so before the first event */
+	uint64_t pid;
 };
 
 /* An executable mapping that appeared. */
@@ -49,6 +53,17 @@ struct dump_chain {
 	uint64_t cookie;
 	uint64_t nr;
 	uint64_t ips[];
+};
+
+/* A new process, which has what its parent has mapped. */
+struct dump_fork {
+	struct dump_header header;
+	uint64_t parent;
+};
+
+/* A process that has nothing of that any more. */
+struct dump_exec {
+	struct dump_header header;
 };
 
 struct dump_vdso {

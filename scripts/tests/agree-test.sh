@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Tests what compares the stacks of a whole machine with those of libdwfl: recordings that
+# a program makes of its own stack, and what of them counts. Prints TAP.
+#
+# What is called by its name looks unreachable:
+# shellcheck disable=SC2317
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+agree=$here/../../demo/agree
+work=$(mktemp -d) && [ -n "$work" ] || exit 1
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=../tap.sh
+. "$here/../tap.sh"
+
+# compile PROGRAM FILE... [OPTION]...
+compile()
+{
+	(cd "$agree" && cc -O2 -D_GNU_SOURCE -Wall -o "$work/$1" "${@:2}")
+}
+
+# check STATUS KIND [OPTION]... - of 100 samples
+check()
+{
+	local expected=$1 status
+
+	"$work/selfdump" "$work/dump" "$2" 100 || return
+	"$work/stackcheck" "${@:3}" "$work/dump" > "$work/check"
+	status=$?
+	cat "$work/check"
+	[ "$status" = "$expected" ]
+}
+
+# says NUMBER OF - as stackcheck prints it
+says()
+{
+	grep -q -E "^$2 +$1\$" "$work/check"
+}
+
+run "the programs compile" compile selfdump selfdump.c
+run "... and stackcheck" compile stackcheck stackcheck.c disagree.c recording.c -ldw -lelf
+run "... and stackdump" compile stackdump stackdump.c dump_events.c -Wextra
+
+run "stacks of many processes, told of out of order" check 0 good -a -m 100
+run "... all agree" says 100 "samples that agree wholly"
+run "fewer than are asked for" check 1 good -a -m 101
+run "one frame that is wrong, of a hundred stacks" check 1 wrong -a -m 100
+run "... is not explained" says 1 unexplained
+run "processes that have mapped what is not there are left out" check 1 gone -a
+run "... all of them" says 100 "of files that are not here"
+run "... which is a failure where all files have to be there" check 2 gone
+run "what a process has mapped goes as it executes something" check 1 exec -a
+run "... all of it" says 100 "of files that are not here"
+run "the chain of another process is none" check 1 others -a
+run "... of none of them" says 100 "samples without a chain"
+run "code without CFI, where a stack ends" check 0 bare -a -m 0
+run "... is an explanation" says 100 "explained: no DWARF CFI"
+run "... of samples that do not count" check 1 bare -a -m 1
+run "a stack that is wrong further on" check 0 past -a -m 0
+run "... is explained by that, too" says 100 "explained: past no CFI"
+run "... where tables were attached" check 1 past
+run "code of no file" check 0 compiled -a -m 0
+run "... is as good" says 100 "explained: past compiled code"
+
+# judged STATUS REGEX PROGRAM=KIND=SAMPLES...
+judged()
+{
+	local expected=$1 regex=$2 name kind nr status
+
+	rm -rf "$work/results"
+	mkdir "$work/results"
+	for name in "${@:3}"; do
+		IFS='=' read -r name kind nr <<< "$name"
+		"$work/selfdump" "$work/results/with.$name.agree.dump" "$kind" "$nr" || return
+	done
+	[ -z "$failure" ] || echo "$failure" > "$work/results/with.perl.agree.failed"
+	"$here/../../machine/agree.sh" "$work/stackcheck" '' "$work/results" > "$work/judged"
+	status=$?
+	cat "$work/judged"
+	[ "$status" = "$expected" ] && grep -q "$regex" "$work/judged"
+}
+
+failure=''
+run "a machine whose stacks agree" judged 0 'libdwfl, at 2 programs:' perl=good=1000 musl=good=250
+run "... in too few samples" judged 1 'fewer than 1250 samples' perl=good=1000 musl=good=249
+run "... of which some have nothing to say" judged 1 'fewer than 1250 samples' perl=good=1000 musl=bare=1000
+run "a machine with one wrong stack" judged 1 '^FAILED:' perl=good=1000 musl=wrong=1000
+failure='perf_event_open: no'
+run "a recording that has failed" judged 1 '^FAILED: with.perl.agree: perf_event_open: no' musl=good=1000
+failure=''
+rm "$work/results"/*
+run "a machine on which nobody asked for it" "$here/../../machine/agree.sh" \
+	"$work/stackcheck" '' "$work/results"
+finish
