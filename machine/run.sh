@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: run.sh DIR PACKAGES OUT [SETTING=VALUE...]
+# usage: run.sh DIR PACKAGES AGREE OUT [SETTING=VALUE...]
 #
 # Boots the machine in DIR, has it take the matrix and install and remove what is in
-# PACKAGES, and judges the stacks: OUT gets table.txt, facts, packages.tap, and a
-# flame graph for each program and tool; what was recorded stays in OUT/work where this
-# fails. The settings are those of matrix/run: seconds, hertz, programs, tools. Fails if
-# the machine does, a test of the packages, or a tool that has too few stacks.
+# PACKAGES, and judges the stacks: OUT gets table.txt, facts, agree.txt, packages.tap,
+# and a flame graph for each program and tool; what was recorded stays in OUT/work where
+# this fails. AGREE has stackdump and stackcheck. The settings are those of matrix/run:
+# seconds, agree_seconds, hertz, programs, tools. Fails if the machine does, a test of
+# the packages, or a tool that has too few stacks or incomplete ones, or wrong ones.
 
 set -eu -o pipefail
 
@@ -20,9 +21,9 @@ die()
 	exit 1
 }
 
-[ $# -ge 3 ] || die "usage: run.sh DIR PACKAGES OUT [SETTING=VALUE...]"
-dir=$(realpath "$1") packages=$2 out=$3
-shift 3
+[ $# -ge 4 ] || die "usage: run.sh DIR PACKAGES AGREE OUT [SETTING=VALUE...]"
+dir=$(realpath "$1") packages=$2 agree=$3 out=$4
+shift 4
 rm -rf "$out"
 work=$out/work
 mkdir -p "$out/flame" "$work" "$dir/root/var/tmp/judged"
@@ -37,8 +38,8 @@ check_setting()
 
 	case $1 in
 	programs=*) known=$all_programs ;;
-	tools=*) known=$all_tools ;;
-	seconds=[1-9]* | hertz=[1-9]*) return ;;
+	tools=*) known="$all_tools agree" ;;
+	seconds=[1-9]* | agree_seconds=[1-9]* | hertz=[1-9]*) return ;;
 	*) die "no such setting: $1" ;;
 	esac
 	for word in ${1#*=}; do
@@ -52,7 +53,7 @@ make_job()
 	local setting
 
 	mkdir "$work/job"
-	cp "$here"/matrix/* "$here/../scripts/tap.sh" "$work/job"
+	cp "$here"/matrix/* "$here/../scripts/tap.sh" "$agree/stackdump" "$work/job"
 	cp "$packages"/codectl_*.deb "$packages"/libcodectl*.deb "$work/job" ||
 		die "there are no packages of codectl in $packages"
 	for setting; do
@@ -70,7 +71,7 @@ boot()
 	mkdir "$work/results"
 	tar -xf "$work/result" -C "$work/results" 2> /dev/null ||
 		die "the machine has left no results: see $out/console"
-	find "$work/results" -maxdepth 1 -type f ! -name '*.data' ! -name kallsyms -size -4M -exec cp {} "$out" ';'
+	find "$work/results" -maxdepth 1 -type f ! -name '*.data' ! -name '*.dump' ! -name kallsyms -size -4M -exec cp {} "$out" ';'
 	[ "$(cat "$work/results/status" 2> /dev/null)" = complete ] ||
 		die "the machine did not come to its end: see $out/console and $out/errors"
 }
@@ -148,6 +149,7 @@ find_ends
 judge_all > "$out/facts"
 failed=0
 awk -v expected="$here/expected" -f "$here/table.awk" "$out/facts" | tee "$out/table.txt" || failed=1
+"$here/agree.sh" "$agree/stackcheck" "$dir/root" "$work/results" | tee "$out/agree.txt" || failed=1
 awk -f "$here/../scripts/tap-summary.awk" "$out/packages.tap" || failed=1
 [ "$failed" = 1 ] || rm -rf "$work"
 exit "$failed"

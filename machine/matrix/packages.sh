@@ -56,7 +56,7 @@ while_attached()
 	cp /proc/codectl_files "$out/attached"
 	run "it is as confined as it says" systemd-analyze security --threshold=30 codectl-attach
 	exec 3>&1 > "$out/progress"
-	phase with defer fp bpftrace offcpu bcc
+	phase with defer fp bpftrace offcpu bcc agree
 	exec >&3
 	run "it still runs" state active active
 	run "an upgrade leaves it running" dpkg -i "$here"/codectl_*.deb
