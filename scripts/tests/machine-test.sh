@@ -324,4 +324,36 @@ fails "... but of musl what has no CFI" '' \
 	< <(with 1000 500 0 '500 f (musl), then no code, past code without CFI' | sed 's/ prog / musl /')
 fails "... and of node what it has compiled" '' < <(with 1000 500 0 \
 	'400 compiled code, past compiled code' '100 0x12 (node), past code without CFI' | sed 's/ prog / node /')
+
+# tables NAME STATUS REGEX - of what stand-ins for codectl and its oracle do
+tables()
+{
+	"$machine/tables.sh" "$work/root" "$work/codectl" "$work/oracle" "$work/results" \
+		> "$work/said" 2> "$work/progress"
+	[ $? = "$2" ] && grep -q "$3" "$work/said"
+	result $? "$1"
+}
+
+mkdir -p "$work/results" "$work/root/usr/lib" "$work/root/opt"
+echo x > "$work/root/usr/lib/libLLVM.so.19.1"
+printf '#!/bin/sh\nsleep 0.1\necho "12 files converted"\necho progress >&2\n' > "$work/codectl"
+cat > "$work/oracle" <<-'END'
+	#!/bin/sh
+	[ "$(wc -l)" = 2 ] || exit 1
+	seq -f 'ok %g - table and DWARF agree on a file' 250
+	echo '# 10 bytes of tables for 11 of .eh_frame'
+	echo 1..250
+END
+chmod +x "$work/codectl" "$work/oracle"
+tables "tables of an image" 0 '^253 passed, 0 failed'
+[ "$(grep -c 'files compared' "$work/progress")" = 2 ] && grep -q -x progress "$work/progress"
+result $? "... which say how far they are"
+grep -q '# 1.. ms' "$work/results/sframe-image-time.tap"
+result $? "... and how long they take"
+WHOLE_SECONDS=0 tables "that take too long" 1 '^FAILED: .*the tables of the image in 0 seconds'
+LLVM_SECONDS=0 tables "one of which does" 1 '^FAILED: .*that of /usr/lib/libLLVM.so.19.1 in 0 seconds'
+echo 'echo "not ok 251 - larger"; exit 1' >> "$work/oracle"
+tables "tables that are wrong" 1 '^FAILED: .*larger'
+rm "$work/root/usr/lib/libLLVM.so.19.1"
+tables "an image without the largest library" 1 '^FAILED: .*there is a libLLVM'
 finish
