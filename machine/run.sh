@@ -47,15 +47,15 @@ check_setting()
 	done
 }
 
-# The kernel is in the image.
+# The kernel is in the image, too.
 make_job()
 {
 	local setting
 
 	mkdir "$work/job"
 	cp "$here"/matrix/* "$here/../scripts/tap.sh" "$agree/stackdump" "$work/job"
-	cp "$packages"/codectl_*.deb "$packages"/libcodectl*.deb "$work/job" ||
-		die "there are no packages of codectl in $packages"
+	cp "$packages"/linux-image-*.deb "$packages"/codectl_*.deb "$packages"/libcodectl*.deb \
+		"$work/job" || die "there are not all packages in $packages"
 	for setting; do
 		check_setting "$setting"
 		printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
@@ -143,12 +143,29 @@ judge_all()
 	done
 }
 
+# What a new user has found with one command, while perl ran: its outermost functions
+# are there by tables only.
+draw_user()
+{
+	local svg=$out/flame/user.svg name
+
+	"$flamegraph" --hash --title "perf record -a -g, under codectl attach -a" \
+		"$work/results/user.folded" > "$svg" || return
+	for name in perl main perl_run; do
+		grep -q "<title>$name " "$svg" || return
+	done
+}
+
 make_job "$@"
 boot
 find_ends
 judge_all > "$out/facts"
 failed=0
 awk -v expected="$here/expected" -f "$here/table.awk" "$out/facts" | tee "$out/table.txt" || failed=1
+[ ! -s "$work/results/user.folded" ] || draw_user || {
+	echo "FAILED: the flame graph of a new user does not name perl: see $out/flame/user.svg"
+	failed=1
+}
 "$here/agree.sh" "$agree/stackcheck" "$dir/root" "$work/results" | tee "$out/agree.txt" || failed=1
 awk -f "$here/../scripts/tap-summary.awk" "$out/packages.tap" || failed=1
 [ "$failed" = 1 ] || rm -rf "$work"

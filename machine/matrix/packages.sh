@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
 #
-# Part of "run": installs the packages, has the matrix taken while the service runs,
-# and removes them. Prints TAP.
+# Part of "run": installs the packages, does what a new user does, has the matrix taken
+# while the service runs, and removes them. Prints TAP.
 
 # shellcheck source=../../scripts/tap.sh disable=SC1091
 . "$here/tap.sh"
@@ -47,6 +47,40 @@ ends_at_once()
 		[ "$(systemctl show -P Result codectl-attach)" = success ]
 }
 
+# The commands of docs/debian.md, without a question asked.
+install_packages()
+{
+	cd "$here" && DEBIAN_FRONTEND=noninteractive apt -y install ./linux-image-*.deb ./codectl_*.deb
+}
+
+record_once()
+{
+	codectl attach -a -- perf record -a -g -- sleep 10
+}
+
+draw()
+{
+	perf script | awk -f "$here/fold.awk" > "$out/user.folded" && [ -s "$out/user.folded" ]
+}
+
+# What a new user does, while a program of the distribution runs.
+as_new_user()
+{
+	local load
+
+	# shellcheck disable=SC2016
+	setsid bash -c '. "$1"; load perl' bash "$here/loads.sh" > /dev/null 2>&1 &
+	load=$!
+	mkdir "$out/user"
+	cd "$out/user" || return
+	run "one command records with tables" record_once
+	run "... what a flame graph is drawn from" draw
+	cd /
+	kill -KILL -- -$load
+	wait $load
+	run "no table is left of that" eval '! attached'
+}
+
 # With tables for whatever runs.
 while_attached()
 {
@@ -68,12 +102,14 @@ while_attached()
 
 libc=$(sha256sum /lib/x86_64-linux-gnu/libc.so.6)
 kernel=linux-image-$(uname -r)
-run "the packages can be installed" dpkg -i "$here"/*.deb
+run "kernel and codectl can be installed" install_packages
+run "... and the library" dpkg -i "$here"/libcodectl*.deb
 run "none replaces the C library" [ "$libc" = "$(sha256sum /lib/x86_64-linux-gnu/libc.so.6)" ]
 run "codectl(1) runs" codectl --version
 run "the service is off" state enabled disabled
 run "... and does not run" state active inactive
 if [ -e /proc/codectl_files ]; then
+	as_new_user
 	while_attached
 else
 	result 1 "this kernel has no codectl"

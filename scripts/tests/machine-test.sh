@@ -325,6 +325,18 @@ fails "... but of musl what has no CFI" '' \
 fails "... and of node what it has compiled" '' < <(with 1000 500 0 \
 	'400 compiled code, past compiled code' '100 0x12 (node), past code without CFI' | sed 's/ prog / node /')
 
+{
+	printf '            perl    7 [001]  2.000000:   250000 cpu-clock:pppH: \n'
+	printf '\tffffffff81000000 do_it+0x10 ([kernel.kallsyms])\n'
+	printf '\t    55d0 Perl_av_shift+0x12 (/usr/bin/perl)\n\t    55c0 [unknown] (/usr/bin/perl)\n'
+	printf '\t    55b0 f(int; char)+0x1 (/usr/lib/a b.so (deleted))\n\t    42 [unknown] ([unknown])\n\n'
+	printf 'a b 1    8 [000]  2.100000:   250000 cpu-clock:pppH: \n\t    55d0 main+0x12 (/usr/bin/perl)\n\n'
+	printf 'a b 1    9 [000]  2.200000:   250000 cpu-clock:pppH: \n\t    55d4 main+0x16 (/usr/bin/perl)\n\n'
+} > "$work/perf"
+awk -f "$machine/matrix/fold.awk" "$work/perf" | sort | diff - <(printf '%s\n' 'a b 1;main 2' \
+	'perl;[unknown];f(int: char);[perl];Perl_av_shift;do_it 1') | sed 's/^/# /'
+result "${PIPESTATUS[2]}" "what perf script prints, folded"
+
 # tables NAME STATUS REGEX - of what stand-ins for codectl and its oracle do
 tables()
 {

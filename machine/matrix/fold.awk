@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+#
+# usage: perf script | awk -f fold.awk
+#
+# Prints each stack as flame graphs take it: the command and its functions, the outermost
+# first, and how often. What has no name is called by the file that it is in.
+
+function finish(	i, line)
+{
+	if (command == "")
+		return
+	line = command
+	for (i = depth; i > 0; i--)
+		line = line ";" frame[i]
+	nr[line]++
+	command = ""
+}
+
+/^$/ { finish(); next }
+
+/^\t/ {
+	sub(/ \(deleted\)\)$/, ")")
+	file = $0
+	sub(/^.*\(/, "", file)
+	sub(/\)$/, "", file)
+	sub(/^.*\//, "", file)
+	sub(/^[ \t]*[0-9a-f]+ /, "")
+	sub(/ \([^()]*\)$/, "")
+	sub(/\+0x[0-9a-f]+$/, "")
+	gsub(/;/, ":")
+	frame[++depth] = ($0 == "[unknown]" && file != $0) ? "[" file "]" : $0
+	next
+}
+
+# A command may have spaces, and is set to the right.
+match($0, / +-?[0-9]+ +\[[0-9]+\] /) {
+	finish()
+	command = substr($0, 1, RSTART - 1)
+	gsub(/^ +|;/, "", command)
+	depth = 0
+}
+
+END {
+	finish()
+	for (line in nr)
+		print line, nr[line]
+}
