@@ -85,8 +85,8 @@ as_new_user()
 while_attached()
 {
 	run "it can be switched on" systemctl enable --now codectl-attach
-	run "it finds what runs" within 1200 converted
-	run "files have tables" attached
+	run "what runs has tables then" attached
+	run "... as it says" within 10 converted
 	cp /proc/codectl_files "$out/attached"
 	run "it is as confined as it says" systemd-analyze security --threshold=30 codectl-attach
 	exec 3>&1 > "$out/progress"

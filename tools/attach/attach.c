@@ -21,6 +21,7 @@
 #include "converter.h"
 #include "files.h"
 #include "follow.h"
+#include "ready.h"
 
 #ifndef __NR_codectl
 #define __NR_codectl	473
@@ -489,6 +490,7 @@ int cmd_attach(int argc, char **argv)
 	}
 	catch_signals();
 	attach_first(&a);
+	ready_tell();
 	if (command && ended)
 		die("interrupted");
 	if (command) {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/* What a service manager gets to hear. */
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../attach/ready.h"
+#include "check.h"
+
+/* A socket as systemd has one, by whose name NOTIFY_SOCKET goes. */
+static int listen_at(const char *name)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+	memcpy(at.sun_path, name, strlen(name));
+	if (name[0] == '@')
+		at.sun_path[0] = '\0';
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at,
+			   offsetof(struct sockaddr_un, sun_path) + strlen(name)))
+		abort();
+	setenv("NOTIFY_SOCKET", name, 1);
+	return fd;
+}
+
+static bool hears_once(int fd)
+{
+	char said[64];
+	bool once = recv(fd, said, sizeof(said), 0) == 7 && !memcmp(said, "READY=1", 7) &&
+		    recv(fd, said, sizeof(said), 0) < 0;
+
+	close(fd);
+	return once;
+}
+
+static void by_a_path(void)
+{
+	char dir[] = "/tmp/ready-XXXXXX", path[64];
+	int fd;
+
+	if (!mkdtemp(dir))
+		abort();
+	snprintf(path, sizeof(path), "%s/notify", dir);
+	fd = listen_at(path);
+	ready_tell();
+	CHECK(hears_once(fd));
+	unlink(path);
+	rmdir(dir);
+}
+
+static void by_an_abstract_name(void)
+{
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "@codectl/ready_test/%d", getpid());
+	fd = listen_at(name);
+	ready_tell();
+	CHECK(hears_once(fd));
+}
+
+/* It says so and goes on. */
+static void nobody_who_listens(void)
+{
+	char longer[256] = "/";
+
+	unsetenv("NOTIFY_SOCKET");
+	ready_tell();
+	setenv("NOTIFY_SOCKET", "/nowhere/notify", 1);
+	ready_tell();
+	memset(longer + 1, 'x', sizeof(longer) - 2);
+	setenv("NOTIFY_SOCKET", longer, 1);
+	ready_tell();
+}
+
+int main(void)
+{
+	RUN(by_a_path);
+	RUN(by_an_abstract_name);
+	RUN(nobody_who_listens);
+	return check_end();
+}
