@@ -302,7 +302,7 @@ def main():
         copy_for_host(top, places[0].where)
     else:
         shutil.rmtree(work, ignore_errors=True)
-        os.makedirs(work)
+        os.makedirs(os.path.join(work, "0"))
         os.environ["JOBS"] = str(-(-os.cpu_count() // jobs))
         places = [GuestPlace(top, os.path.join(work, str(i)),
                              os.path.abspath(args.build))
