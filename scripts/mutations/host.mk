@@ -81,7 +81,7 @@ obj/sframe/%.o: tools/sframe/%.c
 	$(CONVERT) -c -o $@ $<
 
 CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test sframe_attach_test
-ATTACH	:= converter files stale
+ATTACH	:= converter files ready stale
 
 $(CONVERTER_TESTS:%=obj/sframe/%.o): obj/sframe/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
