@@ -202,29 +202,28 @@ TEST_F(unwind, threads_have_one_memory)
 #define CROWD_THREADS 10
 #define CROWD (CROWD_PROCESSES * CROWD_THREADS)
 
-/* Their ends of two pipes: each thread says what it has done, and is told to go on. */
-static int crowd_done, crowd_go;
+/*
+ * Three pipes: each thread says what it has done, is told to go on by a byte, and to end
+ * by the end of the third one.
+ */
+static int crowd_done[2], crowd_go[2], crowd_end[2];
 
-static bool crowd_step(void)
+static void crowd_step(int wait_for)
 {
 	char byte = 0;
 
-	if (write(crowd_done, &byte, 1) != 1)
-		return false;
-	while (read(crowd_go, &byte, 1) < 0)
-		if (errno != EINTR)
-			return false;
-	return true;
+	if (write(crowd_done[1], &byte, 1) == 1)
+		while (read(wait_for, &byte, 1) < 0 && errno == EINTR)
+			;
 }
 
 /* Waits, takes stacks, and waits for its end. */
 static void *walk_and_stay(void *arg)
 {
-	if (!crowd_step())
-		return arg;
+	crowd_step(crowd_go[0]);
 	for (int i = 0; i < 3; i++)
 		marker();
-	crowd_step();
+	crowd_step(crowd_end[0]);
 	return arg;
 }
 
@@ -243,33 +242,35 @@ static _Noreturn void be_crowd(void)
 	_exit(0);
 }
 
-static int start_crowd(pid_t *pids, const int done[2], const int go[2])
+static int start_crowd(pid_t *pids)
 {
-	crowd_done = done[1];
-	crowd_go = go[0];
+	if (pipe2(crowd_done, O_CLOEXEC) || pipe2(crowd_go, O_CLOEXEC) ||
+	    pipe2(crowd_end, O_CLOEXEC))
+		return -1;
 	for (int i = 0; i < CROWD_PROCESSES; i++) {
 		pids[i] = fork();
 		if (pids[i] < 0)
 			return -1;
 		if (!pids[i]) {
-			close(done[0]);
-			close(go[1]);
+			close(crowd_done[0]);
+			close(crowd_go[1]);
+			close(crowd_end[1]);
 			be_crowd();
 		}
 	}
-	close(done[1]);
+	close(crowd_done[1]);
 	return 0;
 }
 
 /* Whether all of them have come to a step; in @most how many had rules meanwhile. */
-static bool crowd_has_done(int done, long *most)
+static bool crowd_has_done(long *most)
 {
 	char byte;
 	long nr;
 
 	*most = 0;
 	for (int i = 0; i < CROWD; i++) {
-		if (read(done, &byte, 1) != 1)
+		if (read(crowd_done[0], &byte, 1) != 1)
 			return false;
 		nr = i % 100 ? 0 : processes_with_rules();
 		*most = nr > *most ? nr : *most;
@@ -277,11 +278,11 @@ static bool crowd_has_done(int done, long *most)
 	return true;
 }
 
-static int let_crowd_go(int go)
+static int let_crowd_go(void)
 {
 	static const char bytes[CROWD];
 
-	return write(go, bytes, CROWD) == CROWD ? 0 : -1;
+	return write(crowd_go[1], bytes, CROWD) == CROWD ? 0 : -1;
 }
 
 /* Of the kernel, that is not given back where it is wanted, in KiB. */
@@ -308,19 +309,17 @@ TEST_F(unwind, no_memory_of_a_crowd)
 {
 	static pid_t pids[CROWD_PROCESSES];
 	long rules = processes_with_rules(), most, before, between, after;
-	int done[2], go[2], status;
 	struct sampler all;
+	int status;
 
 	sampler_close(&self->sampler);
 	ASSERT_LE(0, rules);
-	ASSERT_EQ(0, pipe2(done, O_CLOEXEC));
-	ASSERT_EQ(0, pipe2(go, O_CLOEXEC));
-	ASSERT_EQ(0, start_crowd(pids, done, go));
-	ASSERT_TRUE(crowd_has_done(done[0], &most));
+	ASSERT_EQ(0, start_crowd(pids));
+	ASSERT_TRUE(crowd_has_done(&most));
 	before = kernel_memory();
 	ASSERT_EQ(0, sampler_open_syscall_all(&all, MARKER_NR));
-	ASSERT_EQ(0, let_crowd_go(go[1]));
-	ASSERT_TRUE(crowd_has_done(done[0], &most));
+	ASSERT_EQ(0, let_crowd_go());
+	ASSERT_TRUE(crowd_has_done(&most));
 	EXPECT_LT(rules, most);
 	between = kernel_memory();
 	sampler_close(&all);
@@ -330,7 +329,7 @@ TEST_F(unwind, no_memory_of_a_crowd)
 	EXPECT_LT(before + 3 * CROWD, between);
 	if (!is_slow())
 		EXPECT_GT(before + CROWD / 2, after);
-	close(go[1]);
+	close(crowd_end[1]);
 	for (int i = 0; i < CROWD_PROCESSES; i++) {
 		ASSERT_EQ(pids[i], waitpid(pids[i], &status, 0));
 		EXPECT_EQ(0, status);
