@@ -349,7 +349,11 @@ static void catch_signals(void)
 
 	sigaction(SIGINT, &to_end, NULL);
 	sigaction(SIGTERM, &to_end, NULL);
-	sigaction(SIGHUP, terminal ? &to_end : &to_ask, NULL);
+	/* Whoever has it ignored, as nohup does, means it. */
+	if (!terminal)
+		sigaction(SIGHUP, &to_ask, NULL);
+	else if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
+		sigaction(SIGHUP, &to_end, NULL);
 	/* Of children whose end is ignored nobody is told. */
 	signal(SIGCHLD, SIG_DFL);
 }
@@ -490,7 +494,8 @@ int cmd_attach(int argc, char **argv)
 	}
 	catch_signals();
 	attach_first(&a);
-	ready_tell();
+	if (!command && !ended)
+		ready_tell();
 	if (command && ended)
 		die("interrupted");
 	if (command) {

@@ -19,6 +19,7 @@ struct follow {
 	int cpus;		/* the list of those that are online: a file */
 	char online[256];	/* what it said */
 	int64_t slept;		/* nanoseconds of suspend then */
+	bool some;		/* not all of these are followed */
 	long nr;
 	size_t page;
 	struct pollfd *poll;
@@ -89,9 +90,10 @@ static bool has_changed(struct follow *f)
 	return changed;
 }
 
-/* Of all CPUs that are online, in place of those that there are. */
-static void open_rings(struct follow *f)
+/* Of all CPUs that are online, in place of those that there are; or of some, with errno. */
+static bool open_rings(struct follow *f)
 {
+	bool all = true;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
 	while (f->nr) {
@@ -100,9 +102,9 @@ static void open_rings(struct follow *f)
 	}
 	f->poll = need(reallocarray(f->poll, cpus, sizeof(*f->poll)));
 	f->ring = need(reallocarray(f->ring, cpus, sizeof(*f->ring)));
-	for (long cpu = 0; cpu < cpus; cpu++)
-		if (!open_ring(f, cpu))
-			die("cannot follow what is mapped: %s", strerror(errno));
+	for (long cpu = 0; cpu < cpus && all; cpu++)
+		all = open_ring(f, cpu);
+	return all;
 }
 
 struct follow *follow_start(void)
@@ -112,7 +114,8 @@ struct follow *follow_start(void)
 	f->page = sysconf(_SC_PAGESIZE);
 	f->cpus = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
 	has_changed(f);
-	open_rings(f);
+	if (!open_rings(f))
+		die("cannot follow what is mapped: %s", strerror(errno));
 	return f;
 }
 
@@ -171,8 +174,8 @@ void follow_wait(struct follow *f, struct files *files, int ms)
 	for (long i = 0; i < f->nr; i++)
 		read_ring(f, files, f->ring[i]);
 	/* A CPU that comes has no event, nor has one any more that was offline. */
-	if (has_changed(f)) {
-		open_rings(f);
+	if (has_changed(f) || f->some) {
+		f->some = !open_rings(f);
 		f->lost = true;
 	}
 	/* What no record tells of, the processes do. */

@@ -36,7 +36,7 @@ int store_open(const char *path);
  */
 void store_look_into(const char *path);
 
-/* Whether the table is there; if so, it was used just now. */
+/* Whether the table is there; one that is kept counts as used just now. */
 bool store_has(int store, const struct store_key *key);
 
 /* The file of the table, open for reading; -1 with errno.  It was used just now. */

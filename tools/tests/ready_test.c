@@ -63,8 +63,10 @@ static void by_an_abstract_name(void)
 /* It says so and goes on. */
 static void nobody_who_listens(void)
 {
-	char longer[256] = "/";
+	char longer[256] = "/", heard[1024] = "";
+	int said[2], was = dup(STDERR_FILENO);
 
+	CHECK(was >= 0 && !pipe(said) && dup2(said[1], STDERR_FILENO) >= 0);
 	unsetenv("NOTIFY_SOCKET");
 	ready_tell();
 	setenv("NOTIFY_SOCKET", "/nowhere/notify", 1);
@@ -72,6 +74,11 @@ static void nobody_who_listens(void)
 	memset(longer + 1, 'x', sizeof(longer) - 2);
 	setenv("NOTIFY_SOCKET", longer, 1);
 	ready_tell();
+	dup2(was, STDERR_FILENO);
+	close(said[1]);
+	CHECK(read(said[0], heard, sizeof(heard) - 1) > 0);
+	CHECK(strstr(heard, "cannot tell /nowhere/notify that it is ready: "));
+	CHECK(strstr(heard, "cannot tell /xxx"));
 }
 
 int main(void)
