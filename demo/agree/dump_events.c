@@ -206,7 +206,7 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 			sample.cookie = p[i + 1];
 	p += nr;
 
-	/* no user registers: a sample of the task before it had a program */
+	/* None, as the task had no program yet, or those of a 32-bit one. */
 	if (*p++ != PERF_SAMPLE_REGS_ABI_64)
 		return;
 	for (int i = 0; i < DUMP_NR_REGS; i++)

@@ -30,6 +30,7 @@
 static FILE *out;
 static const char *kind;
 static unsigned long samples;
+static unsigned char *stack_end;
 
 /* Calls @function in a frame that only the frame pointer tells of, and where that was. */
 void bare(void (*function)(void));
@@ -77,7 +78,11 @@ static void put_maps(void)
 	while (f && fgets(line, sizeof(line), f)) {
 		strcpy(name, "//anon");
 		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %4095[^\n]", &start, &end, flags,
-			   &pgoff, name) < 4 || flags[2] != 'x')
+			   &pgoff, name) < 4)
+			continue;
+		if (!strcmp(name, "[stack]"))
+			stack_end = (unsigned char *)end;
+		if (flags[2] != 'x')
 			continue;
 		if (is("compiled") && start <= (unsigned long)bare && (unsigned long)bare < end)
 			strcpy(name, "//anon");
@@ -154,7 +159,9 @@ static void __attribute__((noinline)) dump(void)
 		c.chain.ips[3] = (uintptr_t)put;
 		c.chain.nr = 4;
 	}
-	/* The environment is larger than that. */
+	/* With the frames of who has called. */
+	if (top > stack_end - 2048)
+		top = stack_end - 2048;
 	sample.stack_len = top + 2048 - (unsigned char *)sample.regs[7];
 	memcpy(stack, (void *)sample.regs[7], sample.stack_len);
 	for (unsigned int i = 0; i < samples; i++)

@@ -88,11 +88,15 @@ static int open_event(const struct recorder *rec, unsigned long hertz, int cpu)
 
 static void open_ring(struct recording *r, unsigned long hertz, int cpu)
 {
-	struct ring *ring = &r->ring[r->nr_rings++];
+	struct ring *ring = &r->ring[r->nr_rings];
 
 	ring->fd = open_event(&r->rec, hertz, cpu);
+	/* The CPU is offline. */
+	if (ring->fd < 0 && errno == ENODEV && cpu >= 0)
+		return;
 	if (ring->fd < 0)
 		dump_die("perf_event_open");
+	r->nr_rings++;
 	ring->meta = mmap(NULL, 4096 + DATA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
 			  ring->fd, 0);
 	if (ring->meta == MAP_FAILED)
@@ -102,7 +106,7 @@ static void open_ring(struct recording *r, unsigned long hertz, int cpu)
 
 static void open_rings(struct recording *r, unsigned long hertz)
 {
-	int cpus = r->rec.all ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+	int cpus = r->rec.all ? sysconf(_SC_NPROCESSORS_CONF) : 0;
 
 	if (cpus > MAX_RINGS)
 		cpus = MAX_RINGS;
@@ -283,6 +287,8 @@ static int record(struct recording *r, int go)
 		touch_stack(r);
 	}
 	switch_off(r);
+	/* Nobody is there to be told that it is enough. */
+	rec->limit = 0;
 	drain(r);
 	/* It was there for the time that it takes. */
 	if (rec->all && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)

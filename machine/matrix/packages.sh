@@ -68,11 +68,11 @@ as_new_user()
 {
 	local load
 
+	mkdir "$out/user"
+	cd "$out/user" || return
 	# shellcheck disable=SC2016
 	setsid bash -c '. "$1"; load perl' bash "$here/loads.sh" > /dev/null 2>&1 &
 	load=$!
-	mkdir "$out/user"
-	cd "$out/user" || return
 	run "one command records with tables" record_once
 	run "... what a flame graph is drawn from" draw
 	cd /
