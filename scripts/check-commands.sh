@@ -114,8 +114,7 @@ is_there()
 # A clone has no more than what is committed.
 enter_clone()
 {
-	here=$(mktemp -d "$work/clone.XXXXXX")
-	git clone -q "$top" "$here"
+	here=$(mktemp -d "$work/clone.XXXXXX") && git clone -q "$top" "$here"
 }
 
 # Where the last one has left off.
@@ -170,7 +169,10 @@ try()
 		return
 	fi
 	case $1 in
-	./bootstrap*) enter_clone ;;
+	./bootstrap*) enter_clone || { result 1 "$1: no clone"; return; } ;;
+	make | "make "[!-]* | mkdir*)
+		# Nothing is built in the tree itself.
+		[ "$here" != "$work" ] || { look_for "$1"; return; } ;;
 	esac
 	case $1 in
 	*" shell") in_shell "$1" ;;

@@ -5,7 +5,7 @@
 #
 # Runs the main job ten times in a row, or ROUNDS times, while another process takes
 # what it can of the CPUs, and says how each one went. What they print is in
-# results/demo-ROUND.tap.
+# results/demo-ROUND.tap, and of one that failed in results/failed as well.
 
 set -u
 
@@ -19,6 +19,9 @@ for round in $(seq "$rounds"); do
 	if make -s --no-print-directory -C "$build" run-demo > "$build/results/demo-$round.tap" 2>&1; then
 		said=whole
 		whole=$((whole + 1))
+	else
+		mkdir -p "$build/results/failed"
+		cp "$build/results/demo-$round.tap" "$build/results/failed/"
 	fi
 	start=$((SECONDS - start))
 	printf 'main job %d of %d: %s in %d:%02d\n' "$round" "$rounds" $said $((start / 60)) $((start % 60))

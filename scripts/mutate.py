@@ -232,7 +232,7 @@ def check_list(top, mutations, report, name):
                   "\n".join(stale))
 
 
-def in_each(places, work, items):
+def in_each(places, work, items, report):
     """Does work(place, item) for all items, one at a time in each place."""
     left = queue.Queue()
     for item in items:
@@ -244,7 +244,11 @@ def in_each(places, work, items):
                 item = left.get_nowait()
             except queue.Empty:
                 return
-            work(place, item)
+            try:
+                work(place, item)
+            # What is not done fails, whatever was the matter.
+            except BaseException as wrong:  # pylint: disable=broad-except
+                report.result(False, "%s: %r" % (item, wrong))
 
     threads = [threading.Thread(target=take, args=(place,))
                for place in places]
@@ -264,14 +268,14 @@ def try_all(places, mutations, report):
             works.add(test)
 
     # What the first one is built of the others are, too.
-    in_each(places[:1], try_test, tests[:1])
+    in_each(places[:1], try_test, tests[:1], report)
     for place in places[1:]:
         shutil.rmtree(place.where, ignore_errors=True)
         shutil.copytree(places[0].where, place.where, symlinks=True)
         place.seconds = places[0].seconds
-    in_each(places, try_test, tests[1:])
+    in_each(places, try_test, tests[1:], report)
     in_each(places, lambda place, mutation: place.try_one(mutation, report),
-            [mutation for mutation in mutations if mutation.test in works])
+            [mutation for mutation in mutations if mutation.test in works], report)
 
 
 def main():
