@@ -31,10 +31,10 @@ static long processes_with_rules(void)
 	return nr;
 }
 
-/* Whether so few processes have rules within so many seconds. */
-static bool rules_are_gone_within(long before, double seconds)
+/* Whether so few processes have rules before long. */
+static bool rules_are_gone(long before)
 {
-	double end = now() + seconds;
+	double end = now() + scaled_seconds(10);
 
 	while (processes_with_rules() > before) {
 		if (now() > end)
@@ -44,26 +44,24 @@ static bool rules_are_gone_within(long before, double seconds)
 	return true;
 }
 
-static bool rules_are_gone(long before)
-{
-	return rules_are_gone_within(before, scaled_seconds(10));
-}
-
-/* Sooner than those that lie idle, which stay for half a second; not on a slow kernel. */
-static double at_once(void)
-{
-	return is_slow() ? scaled_seconds(10) : 0.4;
-}
-
-/* What the processes do, or the threads. */
+/* What the processes do, or the threads; and when one of them last took a stack. */
 enum { WALK, STAY, EXIT };
 static volatile int *phase;
+static volatile double *walked;
+
+/* Sooner than rules go that lie idle, which they do for half a second. */
+static double before_idle(void)
+{
+	return is_slow() ? now() + scaled_seconds(10) : *walked + 0.45;
+}
 
 static void *walk_on(void *arg)
 {
 	while (*phase != EXIT) {
-		if (*phase == WALK)
+		if (*phase == WALK) {
+			*walked = now();
 			marker();
+		}
 		usleep(10000);
 	}
 	return arg;
@@ -73,6 +71,7 @@ static int map_phase(void)
 {
 	phase = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		     -1, 0);
+	walked = (double *)phase + 1;
 	return phase == MAP_FAILED ? -1 : 0;
 }
 
@@ -147,7 +146,7 @@ TEST_F(unwind, no_rules_of_who_has_exited)
 	*phase = EXIT;
 	for (int i = 0; i < PROCESSES; i++)
 		ASSERT_EQ(0, waitid(P_PID, pids[i], NULL, WEXITED | WNOWAIT));
-	EXPECT_TRUE(rules_are_gone_within(before, at_once()));
+	EXPECT_TRUE(rules_are_gone(before));
 	end_processes(pids);
 }
 
@@ -157,7 +156,7 @@ static bool rules_are_given_back(long before)
 	double end;
 
 	*phase = STAY;
-	end = now() + at_once();
+	end = before_idle();
 	/* What the last walks still have is theirs until they end. */
 	do {
 		if (sysctl_write("vm/drop_caches", 2) || now() > end)
