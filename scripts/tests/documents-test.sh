@@ -22,6 +22,10 @@ echo "# missed: $missed; README: $named"
 result $? "README names the bounds of the benchmark that are known to be missed"
 grep -q 'figures: Bounds' docs/performance.md
 result $? "... of a table that is there"
+listed=$(awk -F ' *[|] *' '/figures: Bounds/, /<!-- end/ { if ($2 ~ /^[a-z]/) print $2 }' \
+	docs/performance.md | xargs)
+[ "$listed" = "$(sed -n 's/^\([a-z][^\t]*\)\t.*/\1/p' selftests/bench/bounds | xargs)" ]
+result $? "... and has each bound: $listed"
 
 # Figures of the benchmark are in the page for which bench.sh writes them.
 typed=$(grep -n -E '[0-9] ?(ns|µs|insns)\b' README.md docs/testing.md docs/demands.md \
