@@ -30,7 +30,7 @@ SP, MAGIC = 0x7ffe0000, 0x6b72616d2d74696a
 
 def record(type, *words):
     body = struct.pack("<%dQ" % len(words), *words)
-    return struct.pack("<II", type, 8 + len(body)) + body
+    return struct.pack("<IIQQ", type, 24 + len(body), 0, 1) + body
 
 path, ips, marks = sys.argv[1:4]
 ips = [int(ip, 16) for ip in ips.split(",")]
