@@ -134,7 +134,7 @@ program == "" { next }
 	next
 }
 
-{ said[++nr_said % MAX_SAID] = substr($0, 1, 200) }
+{ said[++nr_said % MAX_SAID] = substr($0, 1, 500) }
 
 END {
 	if (NR > 0)
