@@ -111,6 +111,34 @@ static char *attached_line(FIXTURE_DATA(attach) * self)
 	return line;
 }
 
+/* Two mappings that become one after the line of the first has been read. */
+TEST_F(attach, merged_in_the_middle_of_a_pass)
+{
+	const struct link_map *map = self->object;
+	uint64_t start = map->l_addr + self->args.segments[0].vaddr;
+	char *text = (char *)start, first[40], *line, *all, *rest, c;
+	int fd = attach_file(&self->args.info), list = proc_open(0);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
+	snprintf(first, sizeof(first), "%08lx-%08lx attached ", start, start + PAGE);
+	all = proc_read(list, NULL);
+	ASSERT_NE(NULL, all);
+	line = strstr(all, first);
+	ASSERT_NE(NULL, line);
+	ASSERT_EQ(line - all, lseek(list, line - all, SEEK_SET));
+	ASSERT_EQ(1, read(list, &c, 1));
+	ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ | PROT_EXEC));
+
+	rest = proc_read(list, NULL);
+	*strchr(first, '-') = '\0';
+	EXPECT_EQ(NULL, strstr(rest, first));
+	free(rest);
+	free(all);
+	close(list);
+	close(fd);
+}
+
 static bool ends_in(const char *text, const char *end)
 {
 	size_t len = strlen(text), end_len = strlen(end);

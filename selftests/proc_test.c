@@ -344,7 +344,7 @@ TEST_F(proc, changed_in_the_middle_of_a_pass)
 			ASSERT_EQ(0, unregister_text(at, at + 1));
 		}
 	}
-	/* Before the position it is not seen any more; behind, it is. */
+	/* Before the position it is not seen any more; after it, it is. */
 	ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
 	ASSERT_EQ(1, read(self->fd, &c, 1));
 	ASSERT_EQ(0, register_elf_text(self->jit + PAGE, self->jit + PAGE + 1));
@@ -352,6 +352,27 @@ TEST_F(proc, changed_in_the_middle_of_a_pass)
 	rest = proc_read(self->fd, NULL);
 	EXPECT_EQ(proc_check(self->all) + 1, proc_check(rest));
 	free(rest);
+}
+
+/* What was not there throughout a pass is not shown over what was. */
+TEST_F(proc, replaced_in_the_middle_of_a_pass)
+{
+	char start[20], c, *rest, *line;
+	struct proc_line l;
+
+	snprintf(start, sizeof(start), "%08lx-", self->elf);
+	line = strstr(self->all, start);
+	ASSERT_NE(NULL, line);
+	ASSERT_EQ(line - self->all, lseek(self->fd, line - self->all, SEEK_SET));
+	ASSERT_EQ(1, read(self->fd, &c, 1));
+	ASSERT_EQ(0, unregister_text(self->elf, self->elf + 5));
+	ASSERT_EQ(0, register_elf_text(self->elf, self->elf + 6));
+
+	rest = proc_read(self->fd, NULL);
+	EXPECT_FALSE(proc_find(rest, self->elf, &l));
+	EXPECT_TRUE(proc_find(rest, self->jit, &l));
+	free(rest);
+	EXPECT_TRUE(proc_line_of(self->elf, &l));
 }
 
 TEST_F(proc, thousands_of_registrations)

@@ -4,7 +4,8 @@
  *
  * A line for each registration, and after them, for whoever may attach tables to files,
  * for each text that has one; or by ioctl the registration that covers an address. Each
- * is of one moment, and what is there throughout a pass over the file is in it.
+ * is of one moment, what is there throughout a pass over the file is in it, and no two
+ * lines of either kind overlap.
  * Neither the address space nor a lock is held while a file that the code is
  * from is waited for.
  */
@@ -194,10 +195,19 @@ static void codectl_show_fields(struct seq_file *m,
 		seq_printf(m, " sframe_addr=%llx", addr);
 }
 
+/* It was not there throughout the pass, and may overlap what the pass has shown. */
+static bool codectl_begins_before(const struct seq_file *m, u64 start)
+{
+	return start < (m->index & ~CODECTL_ATTACHED);
+}
+
 static int codectl_show_attached(struct seq_file *m,
 				 const struct codectl_attached *attached)
 {
 	const struct inode *inode = file_user_inode(attached->file);
+
+	if (codectl_begins_before(m, attached->text_start))
+		return SEQ_SKIP;
 
 	seq_printf(m, "%08lx-%08lx attached rows=%u bytes=%zu id=0x%llx file=0x0 dev=%02x:%02x inode=%llu offset=0x%llx names=verified build_id=- path=",
 		   attached->text_start, attached->text_end, attached->nr_rows,
@@ -219,6 +229,8 @@ static int codectl_show(struct seq_file *m, void *v)
 
 	if (v == &priv->attached)
 		return codectl_show_attached(m, v);
+	if (codectl_begins_before(m, q->text_start))
+		return SEQ_SKIP;
 
 	ret = codectl_get_origin(priv->mm, v, q, &origin);
 	if (ret)
