@@ -8,6 +8,7 @@
  */
 #include <link.h>
 
+#include "../attach.h"
 #include "../proc_file.h"
 #include "bench.h"
 #include "jit_chain.h"
@@ -136,6 +137,15 @@ static void by_rows(void)
 	}
 }
 
+/* A table for any file has each walk look for those of the files that it goes through. */
+static void attach_libc(void)
+{
+	struct attach_args args;
+
+	if (attach_args_of(qsort, &args) || attach_file(&args.info) < 0)
+		die("cannot attach a table");
+}
+
 /* Without the call, as any kernel does it; and where nothing is registered. */
 static void by_frame_pointer(void)
 {
@@ -153,6 +163,8 @@ static void by_frame_pointer(void)
 		die("sysctl");
 	chain_walks("fp", WALK_WARM);
 	sysctl_write("kernel/codectl", 1);
+	attach_libc();
+	chain_walks("fp-attached", WALK_WARM);
 }
 
 int main(int argc, char **argv)
@@ -170,5 +182,7 @@ int main(int argc, char **argv)
 	sframe_with_faults();
 	by_rows();
 	by_default_rule();
+	attach_libc();
+	chain_walks("sframe-attached", WALK_WARM);
 	return 0;
 }

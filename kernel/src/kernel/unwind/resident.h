@@ -127,4 +127,31 @@ static __always_inline u64 resident_find(const struct resident_table *table,
 	return rule;
 }
 
+/**
+ * resident_find_hole() - find how far around an address no function is
+ * @table: the table, which covers the address
+ * @addr: the address
+ * @bias: what to add to it for an address as linked
+ * @start: where the hole starts, if that is not below what it is already
+ * @end: where it ends, if that is not above what it is already; but for its last byte:
+ *	what returns to the end of a hole may return to a signal's frame
+ *
+ * Context: any.
+ * Return: whether there is one.
+ */
+static inline bool resident_find_hole(const struct resident_table *table,
+				      unsigned long addr, u64 bias,
+				      unsigned long *start, unsigned long *end)
+{
+	const u32 row = resident_row(table, addr + bias - table->base);
+	const u32 last = min(table->starts[row + 1], table->size) - 1;
+
+	if (kept_type(resident_row_rule(table, row)) != KEPT_UNCOVERED)
+		return false;
+	*start = max(*start, table->base + table->starts[row] - bias);
+	*end = min(*end, table->base + last - bias);
+
+	return true;
+}
+
 #endif /* _UNWIND_RESIDENT_H */

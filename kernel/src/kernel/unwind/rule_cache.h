@@ -127,14 +127,16 @@ struct rule_cache {
  *	@last.registry_gen is @gen
  * @found: what was found in its tables just now
  * @nofault: nothing is waited for, under one RCU read lock
+ * @held: what is known of mappings was found under the RCU read lock that is held now;
+ *	nothing is waited for meanwhile
  * @attached: tables are attached to files: they come before all others
  * @by_rules: there may be rules but for the vDSO's
  * @nr_texts: texts that were looked up, those before the last %RULE_WALK_TEXTS too
- * @texts: what is mapped, with attached tables or without, if @nofault
- * @text: if @nofault one of these, in which the last frame was; or an empty one
- * @gap: where nothing that is registered has a rule, if @nofault
- * @gap_size: bytes of it but for the last, as it is the address before a return
- *	address that is looked up
+ * @texts: what is mapped, with attached tables or without, if @held
+ * @text: if @held the one of these with a table that a frame was in last; or an
+ *	empty one
+ * @gap: where nothing registered has a rule, and no attached table, if @held
+ * @gap_size: bytes of it
  *
  * A walk goes by the registry as it was when the walk began.
  */
@@ -151,6 +153,7 @@ struct rule_walk {
 	struct codectl_lookup	last;
 	struct found_rule	found;
 	bool			nofault;
+	bool			held;
 	bool			attached;
 	bool			by_rules;
 	unsigned int		nr_texts;

@@ -19,6 +19,7 @@
 #include "rule_cache.h"
 #include "table.h"
 #include "user_load.h"
+#include "walk_text.h"
 
 /*
  * How many FREs, tables and rows of compiled code one walk may look at, so that no
@@ -29,9 +30,6 @@
 #define WALK_BUDGET_NOFAULT	SZ_8K
 /* What it takes to find that a table is not in memory: a bisection of exceptions. */
 #define WALK_FAULT_COST		512U
-
-/* Of a walk that has found none, or may not go back to it. */
-static const struct attached_text no_text;
 
 /**
  * struct table_frame - what simple rules change of a frame, for registers
@@ -207,11 +205,10 @@ bool unwind_user_start_table(struct unwind_user_state *state,
 	walk->last.text_end = 0;
 	walk->last.registry_gen = 0;
 	walk->nofault = nofault;
+	walk->held = nofault;
 	walk->attached = false;
 	walk->by_rules = false;
-	walk->nr_texts = 0;
-	walk->text = &no_text;
-	walk->gap_size = 0;
+	rule_walk_forget(walk);
 	/* A return address of 32 bits is not read here. */
 	walk->fp_reach = state->ws == sizeof(long) ? LONG_MAX : 0;
 	if (!codectl_enabled() || !arch_unwind_user_has_tables(state->regs))
@@ -241,92 +238,6 @@ void unwind_user_end_table(struct unwind_user_state *state)
 		rule_cache_put(state->walk);
 }
 
-/* A text that this walk has come upon before, or NULL. */
-static const struct attached_text *
-rule_walk_text(const struct rule_walk *walk, unsigned long addr)
-{
-	const struct attached_text *text;
-
-	for (text = walk->texts;
-	     text < walk->texts + min(walk->nr_texts, RULE_WALK_TEXTS); text++) {
-		if (addr - text->start < text->size)
-			return text;
-	}
-
-	return NULL;
-}
-
-/* The same or another one, which takes the place of the oldest; or NULL and why not. */
-static const struct attached_text *
-rule_walk_find_text(struct rule_walk *walk, unsigned long addr, int *err)
-{
-	const struct attached_text *text;
-	struct attached_text *new;
-
-	*err = 0;
-	/* What was found before it waited may be gone. */
-	if (!walk->nofault)
-		walk->nr_texts = 0;
-	text = rule_walk_text(walk, addr);
-	if (text)
-		return text;
-
-	new = &walk->texts[walk->nr_texts % RULE_WALK_TEXTS];
-	*err = codectl_find_attached(current->mm, addr, new);
-	if (*err < 0 || !new->size)
-		return NULL;
-	walk->nr_texts++;
-
-	return new;
-}
-
-/* The rule of an attached table at @rule; false if none covers the frame. */
-static bool rule_walk_attached(struct rule_walk *walk, unsigned long ip,
-			       bool exact, u64 *rule)
-{
-	const struct attached_text *text;
-	int err;
-
-	guard(rcu)();
-	text = rule_walk_find_text(walk, ip - !exact, &err);
-	if (!text) {
-		*rule = KEPT_TYPE(KEPT_NOTHING);
-		walk->err = err;
-		return err;
-	}
-	if (walk->nofault)
-		walk->text = text;
-	if (!text->table)
-		return false;
-
-	*rule = resident_find(text->table, ip + text->bias, exact,
-			      &walk->found.rule.step);
-	if (kept_type(*rule) == KEPT_NOTHING)
-		walk->err = -ENODATA;
-
-	return kept_type(*rule) != KEPT_UNCOVERED;
-}
-
-/* No table and no registration covers a frame that returns to @ip: how far around? */
-static void rule_walk_note_gap(struct rule_walk *walk, unsigned long ip)
-{
-	unsigned long start = 0, end = TASK_SIZE_MAX;
-
-	if (!unwind_user_find_gap(walk, ip, &start, &end))
-		return;
-	/* Nobody registers the vDSO. */
-	if (walk->vdso_size && ip < walk->vdso)
-		end = min(end, walk->vdso);
-	else if (walk->vdso_size)
-		start = max(start, walk->vdso + walk->vdso_size);
-	/* The address before it is what is looked up. */
-	if (ip <= start || ip >= end)
-		return;
-
-	walk->gap = start;
-	walk->gap_size = end - start - 1;
-}
-
 /*
  * The rule for a frame that returns to where the last ones were, if it is %KEPT_COMMON
  * or %KEPT_UNCOVERED; else 0.
@@ -337,17 +248,14 @@ static __always_inline u64 rule_walk_common(const struct rule_walk *walk,
 	const struct attached_text *text = walk->text;
 	u64 rule;
 
-	if (ip - 1 - text->start < text->size && likely(text->table)) {
-		rule = resident_find_word(text->table, ip + text->bias, false);
-		if (likely(kept_is_common(rule)))
-			return rule;
-		if (kept_type(rule) != KEPT_UNCOVERED)
-			return 0;
-	} else if (walk->attached && ip - 1 - text->start >= text->size) {
+	if (ip - 1 - walk->gap < walk->gap_size)
+		return KEPT_TYPE(KEPT_UNCOVERED);
+	if (ip - 1 - text->start >= text->size)
 		return 0;
-	}
 
-	return ip - 1 - walk->gap < walk->gap_size ? KEPT_TYPE(KEPT_UNCOVERED) : 0;
+	rule = resident_find_word(text->table, ip + text->bias, false);
+
+	return likely(kept_is_common(rule)) ? rule : 0;
 }
 
 /* The rule for a frame, for the next walk too; @slot may have it. */
@@ -372,11 +280,15 @@ static noinline u64 unwind_user_get_rule(struct unwind_user_state *state,
 			     !rule_walk_in_vdso(walk, ip)))
 			return rule;
 	}
+	/* The caller asks again when it can be waited for. */
+	if (walk->held && !walk->nofault &&
+	    (walk->gen || rule_walk_in_vdso(walk, ip)))
+		return KEPT_TYPE(KEPT_NOTHING);
 
 	state->ip = ip;
 	state->exact = exact;
 	rule = unwind_user_find_rule(state);
-	if (walk->nofault && !exact && kept_type(rule) == KEPT_UNCOVERED)
+	if (walk->held && !exact && kept_type(rule) == KEPT_UNCOVERED)
 		rule_walk_note_gap(walk, ip);
 
 	return rule;
@@ -437,6 +349,18 @@ static __always_inline bool unwind_user_step_fp(struct table_frame *frame,
 static __always_inline bool unwind_user_is_killed(void)
 {
 	return unlikely(fatal_signal_pending(current)) && !pagefault_disabled();
+}
+
+static u64 unwind_user_wait_rule(struct unwind_user_state *state,
+				 unsigned long ip, bool exact)
+{
+	/* The caller goes on like this. */
+	if (unwind_user_is_killed()) {
+		guard(pagefault)();
+		return unwind_user_get_rule(state, ip, exact, NULL);
+	}
+
+	return unwind_user_get_rule(state, ip, exact, NULL);
 }
 
 /* Where nothing is registered. */
@@ -533,6 +457,31 @@ unwind_user_walk_found(struct unwind_user_state *state, struct table_frame *star
 	return unwind_user_walk_by(state, start, entry, end, false);
 }
 
+/*
+ * With attached tables, of which those that were found stay as long as nothing is waited
+ * for, and then again by what can be.
+ */
+static noinline unsigned long *
+unwind_user_walk_held(struct unwind_user_state *state, struct table_frame *frame,
+		      unsigned long *first, const unsigned long *end)
+{
+	struct rule_walk *walk = state->walk;
+	unsigned long *entry;
+
+	scoped_guard(rcu) {
+		guard(pagefault)();
+		rule_walk_forget(walk);
+		walk->held = true;
+		entry = unwind_user_walk_found(state, frame, first, end);
+		walk->held = false;
+	}
+	if (kept_type(walk->rule) == KEPT_NOTHING)
+		walk->rule = unwind_user_wait_rule(state, frame->ip,
+						   entry == first && state->exact);
+
+	return entry;
+}
+
 /**
  * unwind_user_walk() - go to the callers as long as that is simple
  * @state: the walk; where it has got to
@@ -561,6 +510,8 @@ unsigned int unwind_user_walk(struct unwind_user_state *state,
 	/* What is attached comes before what is kept. */
 	if (state->walk->cache && !state->walk->attached)
 		entry = unwind_user_walk_kept(state, &frame, first, end);
+	else if (state->walk->attached && !state->walk->nofault)
+		entry = unwind_user_walk_held(state, &frame, first, end);
 	else if (state->walk->by_rules)
 		entry = unwind_user_walk_found(state, &frame, first, end);
 	else if (!state->exact)
@@ -586,8 +537,8 @@ static bool rule_walk_do_without(struct unwind_user_state *state)
 	state->budget -= min(state->budget, WALK_FAULT_COST);
 	if (walk->err == -EFAULT && state->budget) {
 		/* Not that each frame of that text faults. */
-		walk->gap = last->text_start;
-		walk->gap_size = last->text_end - last->text_start;
+		rule_walk_set_gap(walk, state->ip - !state->exact,
+				  last->text_start, last->text_end);
 	} else {
 		walk->by_rules = false;
 		walk->cache = NULL;

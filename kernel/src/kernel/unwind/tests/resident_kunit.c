@@ -167,6 +167,50 @@ static void signal_after_function(struct kunit *test)
 	resident_free(table);
 }
 
+/* All that returns into a hole has no rule, but for what returns to a signal's frame. */
+static void hole_before_signal(struct kunit *test)
+{
+	static const struct fde_spec fdes[] = {
+		{ .func = -0x1000, .size = 0x40, .nr = 1, .fre = {
+			{ 0, INFO(SP, 1, 0), { 8 } } } },
+		{ .func = -0xf00, .size = 9, .info = SFRAME_FDE_INFO_SIGNAL },
+	};
+	static const u64 bias = 0x5000;
+	unsigned long start = 0, end = ULONG_MAX, first, addr;
+	struct image *img = test->priv;
+	struct resident_table *table;
+	struct sframe_section sec;
+	struct unwind_step step;
+	u64 rule;
+
+	encode(img, FLAGS, 0, -8, fdes, 2);
+	KUNIT_ASSERT_EQ(test, load(test, img, &sec), 0);
+	table = resident_build(&sec, SZ_1M);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(table));
+
+	first = sec.start - 0x1000 - bias;
+	for (addr = first; addr < first + 0x109; addr++) {
+		rule = resident_find(table, addr + bias, true, &step);
+		KUNIT_EXPECT_EQ(test, resident_find_hole(table, addr, bias, &start, &end),
+				kept_type(rule) == KEPT_UNCOVERED);
+	}
+	KUNIT_EXPECT_EQ(test, start, first + 0x40);
+	KUNIT_EXPECT_EQ(test, end, first + 0xff);
+	for (addr = start; addr <= end; addr++) {
+		rule = resident_find(table, addr + 1 + bias, false, &step);
+		KUNIT_EXPECT_EQ(test, kept_type(rule),
+				addr < end ? KEPT_UNCOVERED : KEPT_SIGNAL);
+	}
+
+	/* What is narrower already stays so. */
+	start += 3;
+	end -= 5;
+	KUNIT_EXPECT_TRUE(test, resident_find_hole(table, start, bias, &start, &end));
+	KUNIT_EXPECT_EQ(test, start, first + 0x43);
+	KUNIT_EXPECT_EQ(test, end, first + 0xfa);
+	resident_free(table);
+}
+
 /* Rows of text that is longer than what one block of the index has. */
 static void many_blocks(struct kunit *test)
 {
@@ -237,6 +281,7 @@ static struct kunit_case resident_test_cases[] = {
 	KUNIT_CASE(same_as_decoder),
 	KUNIT_CASE(no_rule_is_no_gap),
 	KUNIT_CASE(signal_after_function),
+	KUNIT_CASE(hole_before_signal),
 	KUNIT_CASE(many_blocks),
 	KUNIT_CASE(refused),
 	{}
