@@ -21,15 +21,24 @@ FIXTURE(nmi)
 	int fd;
 	long walks;
 	long frames;
+	struct stack stack;
 };
 
-static int read_counts(int fd, long *walks, long *frames)
+/* And the last stack, if there was one: as much of it as there is room for. */
+static int read_counts(int fd, long *walks, long *frames, struct stack *stack)
 {
-	char text[64] = "";
+	char text[16384] = "", *at = text;
 
 	if (pread(fd, text, sizeof(text) - 1, 0) <= 0)
 		return -1;
-	return sscanf(text, "%ld %ld", walks, frames) == 2 ? 0 : -1;
+	*walks = strtol(at, &at, 10);
+	*frames = strtol(at, &at, 10);
+	if (*at != '\n')
+		return -1;
+	stack->pid = strtol(at, &at, 10);
+	for (stack->nr = 0; *at == ' ' && stack->nr < STACK_MAX; stack->nr++)
+		stack->ip[stack->nr] = strtoul(at, &at, 16);
+	return 0;
 }
 
 FIXTURE_SETUP(nmi)
@@ -37,7 +46,7 @@ FIXTURE_SETUP(nmi)
 	REQUIRE_CODECTL();
 	self->fd = open(NMI_WALKS, O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, read_counts(self->fd, &self->walks, &self->frames));
+	ASSERT_EQ(0, read_counts(self->fd, &self->walks, &self->frames, &self->stack));
 }
 
 FIXTURE_TEARDOWN(nmi)
@@ -45,38 +54,66 @@ FIXTURE_TEARDOWN(nmi)
 	close(self->fd);
 }
 
-static volatile bool stop;
-
-/* Interrupts the others @seconds long, and then ends them. */
+/* Interrupts the others for a while, and then ends @victim, whose stacks are whole. */
 static void interrupt(struct __test_metadata *_metadata,
 		      FIXTURE_DATA(nmi) * self, pid_t victim)
 {
 	double end = now() + scaled_seconds(1);
-	long walks, frames;
+	long walks, frames, whole = 0;
 
-	while (now() < end)
-		ASSERT_EQ(3, write(self->fd, "100", 3));
-	if (victim > 0) {
-		kill(victim, SIGKILL);
-		ASSERT_EQ(victim, waitpid(victim, NULL, 0));
+	ASSERT_LT(0, victim);
+	while (now() < end) {
+		ASSERT_EQ(2, write(self->fd, "10", 2));
+		ASSERT_EQ(0, read_counts(self->fd, &walks, &frames, &self->stack));
+		if (self->stack.pid != victim || !self->stack.nr)
+			continue;
+		whole++;
+		ASSERT_TRUE(ends_in_start(&self->stack)) {
+			print_stack(&self->stack, &truth);
+		}
 	}
-	ASSERT_EQ(0, read_counts(self->fd, &walks, &frames));
-	TH_LOG("%ld walks, %ld frames", walks - self->walks,
-	       frames - self->frames);
+	kill(victim, SIGKILL);
+	ASSERT_EQ(victim, waitpid(victim, NULL, 0));
+	ASSERT_EQ(0, read_counts(self->fd, &walks, &frames, &self->stack));
+	TH_LOG("%ld walks, %ld frames, %ld stacks looked at", walks - self->walks,
+	       frames - self->frames, whole);
 	EXPECT_LT(self->walks, walks);
 	EXPECT_LT(self->frames, frames);
+	EXPECT_LT(0, whole);
 }
 
-/* A process of its own that does something for ever. */
+/* A process of its own that does something for ever, once it has its tables at hand. */
+static pid_t victim_with(bool (*prepare)(void), void (*once)(void))
+{
+	int fds[2];
+	pid_t pid;
+	char c;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		if (!prepare() || write(fds[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			once();
+	}
+	close(fds[1]);
+	if (read(fds[0], &c, 1) != 1)
+		pid = -1;
+	close(fds[0]);
+	return pid;
+}
+
+static bool touch(void)
+{
+	touch_tables();
+	return true;
+}
+
 static pid_t victim(void (*once)(void))
 {
-	pid_t pid = fork();
-
-	if (!pid)
-		touch_tables();
-	while (!pid)
-		once();
-	return pid;
+	return victim_with(touch, once);
 }
 
 static noinline void deep(int n)
@@ -173,20 +210,21 @@ TEST_F(nmi, attach_and_detach)
 }
 
 /* What is attached is all there is, with the rest of it. */
+static bool attach_all(void)
+{
+	return attach_loaded() >= 2 && !proc_unregister_all();
+}
+
+static void do_all(void)
+{
+	call_deep();
+	fork_and_exit();
+	map_and_register();
+}
+
 TEST_F(nmi, attached)
 {
-	pid_t pid = fork();
-
-	if (!pid) {
-		if (attach_loaded() < 2 || proc_unregister_all())
-			_exit(1);
-		for (;;) {
-			call_deep();
-			fork_and_exit();
-			map_and_register();
-		}
-	}
-	interrupt(_metadata, self, pid);
+	interrupt(_metadata, self, victim_with(attach_all, do_all));
 }
 
 TEST_HARNESS_MAIN

@@ -4,7 +4,8 @@
  *
  * Writing a number sends that many NMIs to each other processor, one after the other.
  * Each walks the user stack of the task that it has interrupted, wherever that is.
- * Reading it tells how many walks there were, and how many frames.
+ * Reading it tells how many walks there were, and how many frames; and in a line of its
+ * own of the last one the process and the addresses.
  */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
@@ -29,28 +30,46 @@ static struct cpumask nmi_walk_mask;
 static DEFINE_MUTEX(nmi_walk_mutex);
 static atomic_long_t nmi_walks, nmi_frames;
 
-static bool nmi_walk_consume(void *left, unsigned long addr)
-{
-	unsigned int *nr = left;
+struct nmi_stack {
+	pid_t		pid;
+	unsigned int	nr;
+	unsigned long	entries[NMI_WALK_FRAMES];
+};
 
-	return --*nr;
+/* One for each processor, as they walk at the same time, and the last one of all. */
+static DEFINE_PER_CPU(struct nmi_stack, nmi_stacks);
+static struct nmi_stack *nmi_last;
+
+static bool nmi_walk_consume(void *cookie, unsigned long addr)
+{
+	struct nmi_stack *stack = cookie;
+
+	stack->entries[stack->nr++] = addr;
+
+	return stack->nr < NMI_WALK_FRAMES;
 }
 
 static void nmi_walk(const struct pt_regs *regs)
 {
-	unsigned int left = NMI_WALK_FRAMES;
+	struct nmi_stack *stack = this_cpu_ptr(&nmi_stacks);
 
 	/* As perf does: an idle task or a kernel thread has no user stack. */
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return;
 	if (!user_mode((struct pt_regs *)regs))
 		regs = task_pt_regs(current);
+	stack->pid = current->tgid;
+	stack->entries[0] = instruction_pointer((struct pt_regs *)regs);
+	stack->nr = 1;
 	if (!nmi_uaccess_okay() ||
-	    !unwind_user_nofault(regs, nmi_walk_consume, &left))
+	    !unwind_user_nofault(regs, nmi_walk_consume, stack)) {
+		stack->nr = 0;
 		return;
+	}
 
+	WRITE_ONCE(nmi_last, stack);
 	atomic_long_inc(&nmi_walks);
-	atomic_long_add(NMI_WALK_FRAMES - left, &nmi_frames);
+	atomic_long_add(stack->nr, &nmi_frames);
 }
 
 static int nmi_walk_handler(unsigned int cmd, struct pt_regs *regs)
@@ -98,8 +117,20 @@ static ssize_t nmi_walks_write(struct file *file, const char __user *ubuf,
 
 static int nmi_walks_show(struct seq_file *m, void *unused)
 {
+	const struct nmi_stack *stack;
+	unsigned int i;
+
+	guard(mutex)(&nmi_walk_mutex);
 	seq_printf(m, "%ld %ld\n", atomic_long_read(&nmi_walks),
 		   atomic_long_read(&nmi_frames));
+	stack = nmi_last;
+	if (!stack)
+		return 0;
+
+	seq_printf(m, "%d", stack->pid);
+	for (i = 0; i < stack->nr; i++)
+		seq_printf(m, " %lx", stack->entries[i]);
+	seq_putc(m, '\n');
 
 	return 0;
 }
