@@ -10,11 +10,11 @@ set -u
 
 top=$1 work=$2 test=$3
 
-# attempt [OPTION]
+# attempt [OPTION] - without waiting for what died with a lock
 attempt()
 {
 	timeout 900 "$top/selftests/qemu/guest.sh" --images "$work/images" --timeout 600 \
-		--log "$work/console.log" ${1:+"$1"} \
+		--log "$work/console.log" --append oops=panic ${1:+"$1"} \
 		--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" \
 		--add "$work/tests.list:/tests.list" \
 		-- env EXPECT_ALL_FEATURES=1 sh /run-tests.sh /tests.list 300 "$test" \
