@@ -57,13 +57,24 @@ class Files:
         self.root = root
 
     @functools.lru_cache(maxsize=None)
-    def elf(self, path):
+    def read(self, path):
         try:
             with open(self.root + path, "rb") as file:
-                data = file.read()
+                return file.read()
+        except (OSError, TypeError):
+            return b""
+
+    @functools.lru_cache(maxsize=None)
+    def elf(self, path):
+        data = self.read(path)
+        try:
             return Elf(data) if data.startswith(ELF64) else None
-        except (OSError, ValueError, LookupError, struct.error):
+        except (ValueError, LookupError, struct.error):
             return None
+
+    def follows(self, path, offset, code):
+        """Whether that code is right before the offset."""
+        return self.read(path)[:offset].endswith(code)
 
     def covers(self, path, offset):
         elf = self.elf(path) if self.root is not None else None

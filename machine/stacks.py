@@ -42,6 +42,8 @@ BPF_TIMES = "@ns["
 KERNEL = 1 << 63
 # What the kernel is in where a program is not there yet, or no longer.
 AMID_EXEC = re.compile(r"bprm_execve|begin_new_exec|load_elf_binary|setup_arg_pages")
+# mov $__NR_execve,%eax; syscall: what follows is where the registers say that it is.
+EXECVE = b"\xb8\x3b\0\0\0\x0f\x05"
 AMID_EXIT = re.compile(r"do_exit|do_group_exit|exit_mmap|exit_mm|mmput")
 
 
@@ -116,44 +118,52 @@ class Judge:
                 self.processes[int(match[1])][-1].map(
                     *(int(match[i], 16) for i in (2, 3, 4)), match[6])
 
-    def executing(self, pid, all_of_them):
-        """The process as it is now, or all that it ever was."""
+    def lives(self, pid, all_of_them):
+        """The process as it is now, or all that it ever was, if one is looked at."""
         known = self.processes.get(pid, [])
-        return [p for p in (known if all_of_them else known[-1:])
-                if p.exe and self.exe.fullmatch(p.exe)]
+        known = known[::-1] if all_of_them else known[-1:]
+        return known if any(map(self.counts, known)) else []
+
+    def counts(self, process):
+        return bool(process.exe and self.exe.fullmatch(process.exe))
 
     def stack(self, pid, frames, count=1, all_of_them=False):
         """Frames are pairs of address and name, the innermost first."""
-        candidates = self.executing(pid, all_of_them)
+        lives = self.lives(pid, all_of_them)
         kernel = [name for addr, name in frames if addr >= KERNEL]
         frames = [f for f in frames if f[0] < KERNEL]
-        if not candidates:
+        if not lives:
             return
         amid = self.amid(kernel)
         if not frames:
             self.facts["gone" if amid else "none"] += count
             return
+        process = self.live(lives, frames)
+        if not self.counts(process):
+            return
         self.facts["samples"] += count
-        process, path, offset = self.find_outermost(candidates, frames)
+        path, offset = process.find(frames[-1][0])
         # What is no code on the way was invented, wherever it leads.
         if (path and self.ends.have(path, offset) and
                 all(process.find(addr)[0] for addr, _ in frames)):
             self.facts["complete"] += count
         else:
+            amid = amid or self.in_execve(*process.find(frames[0][0]))
             self.where[self.describe(process, frames) + amid] += count
         self.folded[self.fold(process, frames)] += count
 
     def time(self, pid, frames, nr):
-        candidates = self.executing(pid, True)
+        lives = self.lives(pid, True)
         frames = [f for f in frames if f[0] < KERNEL]
-        if candidates and frames:
-            process = self.find_outermost(candidates, frames)[0]
+        process = self.live(lives, frames) if lives and frames else None
+        if process and self.counts(process):
             self.times[self.fold(process, frames)] += nr
 
-    def find_outermost(self, candidates, frames):
-        """The process that it is, and the path and the offset in it."""
-        found = [(p, *p.find(frames[-1][0])) for p in reversed(candidates)]
-        return next((f for f in found if f[1] and self.ends.have(*f[1:])), found[0])
+    @staticmethod
+    def live(lives, frames):
+        """That in which most of the frames are in what is mapped, or the last of these."""
+        return max(lives, key=lambda process: sum(
+            process.find(addr)[0] is not None for addr, _ in frames))
 
     @staticmethod
     def amid(kernel):
@@ -161,6 +171,10 @@ class Judge:
             if any(regex.match(name) for name in kernel):
                 return ", amid " + what
         return ""
+
+    def in_execve(self, path, offset):
+        called = path and self.files.follows(path, offset, EXECVE)
+        return ", amid exec" if called else ""
 
     def describe(self, process, frames):
         """The outermost frame below which all are in code."""

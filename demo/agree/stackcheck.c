@@ -359,23 +359,26 @@ static void print_divergence(struct input *in, const struct divergence *d,
 
 /*
  * @same: the frames do not differ, but libdwfl saw no outermost one.  A table that
- * was made of the CFI has to stop where that does.
+ * was made of the CFI has to stop where that does, or come to no code with it.
  */
 static void classify(struct input *in, struct divergence *d, bool same)
 {
+	bool alike;
 	int class;
 
 	for (unsigned int i = 0; attached && i < d->frame && !d->past_compiled; i++)
 		d->past_compiled = is_compiled(in->process, d->kernel->ips[i] - (i > 0));
 	class = disagree_classify(in->process->dwfl, d, attached);
-	if (same && attached && !d->has_cfi)
+	alike = same && attached && (!d->has_cfi || d->in_no_object);
+	if (alike)
 		sum.cut_alike++;
 	else if (class < 0)
 		sum.unclassified++;
 	else
 		sum.class[class]++;
-	if (verbose || (class < 0 && sum.unclassified <= 10))
-		print_divergence(in, d, class < 0 ? "UNEXPLAINED" :
+	if (verbose || (class < 0 && !alike && sum.unclassified <= 10))
+		print_divergence(in, d, alike	  ? "cut alike" :
+					class < 0 ? "UNEXPLAINED" :
 						    disagree_name(class));
 }
 

@@ -53,9 +53,10 @@ install_packages()
 	cd "$here" && DEBIAN_FRONTEND=noninteractive apt -y install ./linux-image-*.deb ./codectl_*.deb
 }
 
+# Into a pipe perf would write what it has recorded.
 record_once()
 {
-	codectl attach -a -- perf record -a -g -- sleep 10
+	codectl attach -a -- perf record -a -g -- sleep 10 > said
 }
 
 draw()

@@ -126,6 +126,31 @@ END
 judged "what bpftrace prints" "$(printf '%s\n' 'samples 42' 'complete 40' 'none 3' 'gone 0' 'lost 0' \
 	'ends 2 f (prog), then no code')" "$work/maps" "$work/bpftrace"
 
+{
+	mapped
+	echo 'prog  7/7  3.000000: PERF_RECORD_COMM exec: third:7/7'
+	echo 'third  7/7  3.100000: PERF_RECORD_MMAP2 7/7: [0x7000(0x1000) @ 0 <00>]: r-xp /usr/bin/third'
+} > "$work/lives"
+cat > "$work/of-lives" <<-END
+	@[7, 
+	    5020 0x5020 ([unknown])
+	]: 3
+	@[7, 
+	    7100 0x7100 ([unknown])
+	    7200 0x7200 ([unknown])
+	]: 5
+END
+judged "a stack is of that program of a process that has its code" \
+	"$(printf '%s\n' 'samples 3' 'complete 3' 'none 0' 'gone 0' 'lost 0')" "$work/lives" "$work/of-lives"
+
+mkdir -p "$work/execve/usr/lib"
+{ head -c 256 /dev/zero; printf '\xb8\x3b\0\0\0\x0f\x05'; } > "$work/execve/usr/lib/libc.so.6"
+printf '@[7, \n    9107 0x9107 ([unknown])\n]: 2\n@[7, \n    9106 0x9106 ([unknown])\n]: 1\n' > "$work/in-execve"
+judged "what is in execve, by tools that do not tell" \
+	"$(printf '%s\n' 'samples 3' 'complete 0' 'none 0' 'gone 0' 'lost 0' \
+	'ends 2 0x107 (libc.so.6), amid exec' 'ends 1 0x106 (libc.so.6)')" \
+	--root "$work/execve" "$work/maps" "$work/in-execve"
+
 cat > "$work/bcc" <<-END
 	Sampling at 99 Hertz of all threads by user stack for 4 secs.
 
