@@ -105,7 +105,8 @@ static noinline bool spin(FIXTURE_DATA(callchain) * self, uint64_t end)
 	while (now() < deadline) {
 		for (volatile int i = 0; i < 1000000; i++)
 			;
-		if (bpf_taker_read(&self->taker, &self->stack) && self->stack.ip[0] - addr_of(spin) < end)
+		if (bpf_taker_read(&self->taker, &self->stack) &&
+		    self->stack.ip[0] - addr_of(spin) < end)
 			return true;
 	}
 	return false;
