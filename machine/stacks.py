@@ -42,9 +42,9 @@ BPF_TIMES = "@ns["
 KERNEL = 1 << 63
 # What the kernel is in where a program is not there yet, or no longer.
 AMID_EXEC = re.compile(r"bprm_execve|begin_new_exec|load_elf_binary|setup_arg_pages")
+AMID_EXIT = re.compile(r"do_exit|do_group_exit|exit_mmap|exit_mm|mmput")
 # mov $__NR_execve,%eax; syscall: what follows is where the registers say that it is.
 EXECVE = b"\xb8\x3b\0\0\0\x0f\x05"
-AMID_EXIT = re.compile(r"do_exit|do_group_exit|exit_mmap|exit_mm|mmput")
 
 
 def is_file(path):

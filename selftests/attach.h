@@ -24,6 +24,8 @@ int attach_args_of(const void *addr, struct attach_args *args);
 
 /* Gives each loaded object that has an SFrame section its own; how many, or -1. */
 int attach_loaded(void);
+/* The same, with nothing registered any more: whether that is so. */
+bool attach_instead(void);
 /* Has the SFrame sections of what is loaded in memory, and in the page tables. */
 void touch_tables(void);
 

@@ -11,7 +11,6 @@
 #include "unwind_common.h"
 #include "attach.h"
 #include "bpf_stack.h"
-#include "proc_file.h"
 
 FIXTURE(life)
 {
@@ -31,8 +30,7 @@ FIXTURE_VARIANT(life)
 FIXTURE_SETUP(life)
 {
 	REQUIRE_CODECTL();
-	ASSERT_LE(2, attach_loaded());
-	ASSERT_EQ(0, proc_unregister_all());
+	ASSERT_TRUE(attach_instead());
 	self->shared = mmap(NULL, sizeof(struct truth), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->shared);
@@ -47,15 +45,6 @@ FIXTURE_TEARDOWN(life)
 }
 
 /* ------------------------------------------------------------ what is done */
-
-static void fork_once(void)
-{
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(0);
-	waitpid(pid, NULL, 0);
-}
 
 FIXTURE_VARIANT_ADD(life, fork)
 {

@@ -94,6 +94,8 @@ unsigned int scaled_seconds(unsigned int seconds);
 bool is_slow(void);
 double now(void);
 
+/* A child that ends at once, and is waited for. */
+void fork_once(void);
 /* Whether a task is in this system call, and stays in it for a while. */
 bool waits_in(pid_t tid, int nr);
 

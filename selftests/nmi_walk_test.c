@@ -12,7 +12,6 @@
 #include "unwind_common.h"
 #include "attach.h"
 #include "jit_table.h"
-#include "proc_file.h"
 
 #define NMI_WALKS "/sys/kernel/debug/codectl/nmi_walks"
 
@@ -133,18 +132,9 @@ TEST_F(nmi, calls)
 	interrupt(_metadata, self, victim(call_deep));
 }
 
-static void fork_and_exit(void)
-{
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(0);
-	waitpid(pid, NULL, 0);
-}
-
 TEST_F(nmi, fork_and_exit)
 {
-	interrupt(_metadata, self, victim(fork_and_exit));
+	interrupt(_metadata, self, victim(fork_once));
 }
 
 static void exec_true(void)
@@ -209,22 +199,17 @@ TEST_F(nmi, attach_and_detach)
 	interrupt(_metadata, self, victim(attach_and_detach));
 }
 
-/* What is attached is all there is, with the rest of it. */
-static bool attach_all(void)
-{
-	return attach_loaded() >= 2 && !proc_unregister_all();
-}
-
 static void do_all(void)
 {
 	call_deep();
-	fork_and_exit();
+	fork_once();
 	map_and_register();
 }
 
+/* What is attached is all there is, with the rest of it. */
 TEST_F(nmi, attached)
 {
-	interrupt(_metadata, self, victim_with(attach_all, do_all));
+	interrupt(_metadata, self, victim_with(attach_instead, do_all));
 }
 
 TEST_HARNESS_MAIN

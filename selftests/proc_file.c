@@ -40,6 +40,16 @@ char *proc_read(int fd, size_t *len)
 	return all;
 }
 
+int proc_enter_line(int fd, const char *all, const char *start)
+{
+	const char *line = all ? strstr(all, start) : NULL;
+	char c;
+
+	if (!line || lseek(fd, line - all, SEEK_SET) != line - all)
+		return -1;
+	return read(fd, &c, 1) == 1 ? 0 : -1;
+}
+
 static bool take(const char **at, const char *text)
 {
 	size_t len = strlen(text);

@@ -25,6 +25,8 @@ struct proc_line {
 int proc_open(pid_t pid);
 /* The rest of the file, with a NUL; NULL on failure.  For free(). */
 char *proc_read(int fd, size_t *len);
+/* As far as the first byte of the line of @all that starts like this; 0 or -1. */
+int proc_enter_line(int fd, const char *all, const char *start);
 /* Whether the line, which has no newline, is right in every byte. */
 bool proc_parse(const char *line, struct proc_line *l);
 /* The one that starts with @text_start in what was read. */

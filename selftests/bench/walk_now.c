@@ -13,7 +13,7 @@
 
 static void attach_all(void)
 {
-	if (attach_loaded() < 2 || proc_unregister_all())
+	if (!attach_instead())
 		die("cannot attach tables");
 }
 

@@ -195,19 +195,10 @@ static void codectl_show_fields(struct seq_file *m,
 		seq_printf(m, " sframe_addr=%llx", addr);
 }
 
-/* It was not there throughout the pass, and may overlap what the pass has shown. */
-static bool codectl_begins_before(const struct seq_file *m, u64 start)
-{
-	return start < (m->index & ~CODECTL_ATTACHED);
-}
-
 static int codectl_show_attached(struct seq_file *m,
 				 const struct codectl_attached *attached)
 {
 	const struct inode *inode = file_user_inode(attached->file);
-
-	if (codectl_begins_before(m, attached->text_start))
-		return SEQ_SKIP;
 
 	seq_printf(m, "%08lx-%08lx attached rows=%u bytes=%zu id=0x%llx file=0x0 dev=%02x:%02x inode=%llu offset=0x%llx names=verified build_id=- path=",
 		   attached->text_start, attached->text_end, attached->nr_rows,
@@ -224,13 +215,16 @@ static int codectl_show(struct seq_file *m, void *v)
 {
 	struct codectl_private *priv = m->private;
 	struct code_query *q = &priv->query;
+	bool attached = v == &priv->attached;
 	struct codectl_origin origin;
 	int ret;
 
-	if (v == &priv->attached)
-		return codectl_show_attached(m, v);
-	if (codectl_begins_before(m, q->text_start))
+	/* It was not there throughout the pass, and may overlap what the pass has shown. */
+	if ((attached ? priv->attached.text_start : q->text_start) <
+	    (m->index & ~CODECTL_ATTACHED))
 		return SEQ_SKIP;
+	if (attached)
+		return codectl_show_attached(m, v);
 
 	ret = codectl_get_origin(priv->mm, v, q, &origin);
 	if (ret)
