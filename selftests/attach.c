@@ -3,7 +3,6 @@
 #include <link.h>
 
 #include "attach.h"
-#include "proc_file.h"
 
 #ifndef PT_GNU_SFRAME
 #define PT_GNU_SFRAME 0x6474e554
@@ -106,12 +105,6 @@ int attach_loaded(void)
 
 	dl_iterate_phdr(attach_object, &nr);
 	return nr;
-}
-
-/* There are a program and its C library. */
-bool attach_instead(void)
-{
-	return attach_loaded() >= 2 && !proc_unregister_all();
 }
 
 static int touch_table(struct dl_phdr_info *object, size_t size, void *sum)

@@ -4,6 +4,7 @@
 #define CODECTL_ATTACH_H
 
 #include "codectl_test.h"
+#include "proc_file.h"
 
 #define ATTACH_MAX_SEGMENTS 8
 
@@ -24,8 +25,12 @@ int attach_args_of(const void *addr, struct attach_args *args);
 
 /* Gives each loaded object that has an SFrame section its own; how many, or -1. */
 int attach_loaded(void);
-/* The same, with nothing registered any more: whether that is so. */
-bool attach_instead(void);
+/* A program and its C library, with nothing registered any more: whether that is so. */
+static inline bool attach_instead(void)
+{
+	return attach_loaded() >= 2 && !proc_unregister_all();
+}
+
 /* Has the SFrame sections of what is loaded in memory, and in the page tables. */
 void touch_tables(void);
 

@@ -5,10 +5,10 @@
  */
 #include <linux/bpf.h>
 
+#include "unwind_common.h"
 #include "attach.h"
 #include "bpf_stack.h"
 #include "tracefs.h"
-#include "unwind_common.h"
 
 #define CALLCHAIN "kernel/codectl_callchain"
 #define MARKER_EVENT "syscalls/sys_enter_getpgrp"

@@ -3,8 +3,9 @@
 #ifndef CODECTL_TRACE_DROP_FIXTURE_H
 #define CODECTL_TRACE_DROP_FIXTURE_H
 
-#include "proc_file.h"
 #include "trace_fixture.h"
+#include "jit_table.h"
+#include "proc_file.h"
 
 static inline int enable_events(const struct tracefs *t)
 {

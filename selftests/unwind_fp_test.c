@@ -3,9 +3,9 @@
  * Stacks that frame pointers alone make whole: those that are taken at once are what
  * they were before there were any tables.  Compiled with frame pointers.
  */
+#include "unwind_fixture.h"
 #include "attach.h"
 #include "proc_file.h"
-#include "unwind_fixture.h"
 
 /* ----------------------------------------------------- a table that is not in memory */
 

@@ -21,6 +21,7 @@
 
 #include <asm/apic.h>
 #include <asm/nmi.h>
+#include <asm/sections.h>
 #include <asm/tlbflush.h>
 
 /* More than the deferred unwinder takes. */
@@ -49,6 +50,15 @@ static bool nmi_walk_consume(void *cookie, unsigned long addr)
 	return stack->nr < NMI_WALK_FRAMES;
 }
 
+/* What saves the user's registers is there: they may be half of one entry's now. */
+static bool nmi_in_entry(unsigned long ip)
+{
+	return (ip >= (unsigned long)__entry_text_start &&
+		ip < (unsigned long)__entry_text_end) ||
+	       (ip >= (unsigned long)__noinstr_text_start &&
+		ip < (unsigned long)__noinstr_text_end);
+}
+
 static void nmi_walk(const struct pt_regs *regs)
 {
 	struct nmi_stack *stack = this_cpu_ptr(&nmi_stacks);
@@ -56,8 +66,11 @@ static void nmi_walk(const struct pt_regs *regs)
 	/* As perf does: an idle task or a kernel thread has no user stack. */
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return;
-	if (!user_mode((struct pt_regs *)regs))
+	if (!user_mode((struct pt_regs *)regs)) {
+		if (nmi_in_entry(instruction_pointer((struct pt_regs *)regs)))
+			return;
 		regs = task_pt_regs(current);
+	}
 	stack->pid = current->tgid;
 	stack->entries[0] = instruction_pointer((struct pt_regs *)regs);
 	stack->nr = 1;
