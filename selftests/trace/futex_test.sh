@@ -14,7 +14,8 @@ rounds=$((100 / (scale > 4 ? 4 : scale)))
 
 trace-cmd record -q -b 20000 -o "$work/trace.dat" \
 	-B futex -e syscalls:sys_enter_futex -O userstacktrace_delay \
-	-B switch -e sched:sched_switch -O userstacktrace_delay \
+	-B switch -e sched:sched_switch -e sched:sched_process_exec \
+	-O userstacktrace_delay \
 	"$here/futex_load" $threads $rounds > "$work/record.said" 2>&1
 result $? "trace-cmd records with the option"
 trace-cmd report -i "$work/trace.dat" > "$work/report" 2> "$work/report.said"
@@ -82,7 +83,6 @@ done
 result $? "futex: each event has a complete stack"
 [ "$(fact futex deepest)" -ge 150 ] && [ "$(fact futex split)" -gt 0 ]
 result $? "futex: stacks that need several records are whole"
-# A task that exits is switched from when it has no stack any more.
 [ "$(fact switch missed)" = 0 ] && [ "$(fact switch joined)" -gt 0 ]
 result $? "switch: each event has its stack"
 

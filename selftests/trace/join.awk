@@ -13,9 +13,10 @@
 # facts:
 #	events N	of that name and those tasks
 #	joined N	of them, to stacks that are there whole
-#	missed N	others that come before a stack of their task, but not while execve
-#			loads its program: these have no cookie and come before the first
-#			in that program or its loader
+#	missed N	others, but for those without a cookie that come before the program
+#			(execve refuses cookies while it loads it: sched_process_exec has
+#			to be among the events), or after the last cookie of their task
+#			(as it exits, which may be before its last stack is written)
 #	deepest N	frames of the longest joined stack
 #	split N		stacks in several records
 #	stop N COUNT	joined stacks, by what they stop for
@@ -62,7 +63,6 @@ function on_stack(	cookie, n, i, frames, first, id, list)
 	have[cookie] += int(n / 2)
 	stop[cookie] = value("stop") + 0
 	parts[cookie]++
-	last_stack[tid] = NR
 	bytes += record(8 + 8 + 16 + 8 + 8 * n)
 	if (!first)
 		inline += 8 + 8 + 16 + 8
@@ -75,8 +75,6 @@ function on_stack(	cookie, n, i, frames, first, id, list)
 			continue
 		}
 		ids[cookie] = ids[cookie] " " id
-		if (!(tid in first_stack) && path[id] ~ "/(" comm "|ld-linux[^/]*)$")
-			first_stack[tid] = NR
 		inline += 8 + 20 + 4 + length(path[id]) + 1
 	}
 }
@@ -125,11 +123,13 @@ name == event && who == comm {
 
 name == "user_unwind" && value("event") == type && (cpu, tid) in latest {
 	cookie_of[latest[cpu, tid]] = value("cookie")
+	last_cookie[tid] = NR
 	bytes += record(8 + 12)
 	inline += record(8 + 12)
 	next
 }
 
+name == "sched_process_exec" { program[tid] = NR; next }
 name == "user_unwind_stack" && who == comm { on_stack(); next }
 name == "file_map" { on_file() }
 
@@ -137,8 +137,8 @@ END {
 	for (i = 1; i <= events; i++) {
 		cookie = cookie_of[i]
 		if (cookie == "" || !(cookie in nr) || have[cookie] != nr[cookie]) {
-			missed += line[i] < last_stack[task[i]] &&
-				(cookie != "" || line[i] > first_stack[task[i]])
+			missed += cookie != "" || line[i] > program[task[i]] + 0 &&
+				line[i] < last_cookie[task[i]] + 0
 			continue
 		}
 		joined++
