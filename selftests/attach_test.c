@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/capability.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include "attach_fixture.h"
@@ -410,6 +413,55 @@ TEST_F(attach, no_room)
 	fd = attach_file(&self->args.info);
 	EXPECT_LE(0, fd);
 	close(fd);
+}
+
+struct late_table {
+	int uffd;
+	uint64_t from;
+	uint64_t to;
+};
+
+/* Takes all room while the table is read, and only then gives its page. */
+static void *take_room(void *late_table)
+{
+	struct late_table *late = late_table;
+	struct uffdio_copy copy = { .dst = late->to, .src = late->from, .len = PAGE };
+	struct uffd_msg msg;
+
+	if (read(late->uffd, &msg, sizeof(msg)) != sizeof(msg) ||
+	    sysctl_write(ATTACHED_KB, 0) || ioctl(late->uffd, UFFDIO_COPY, &copy))
+		return NULL;
+	return late;
+}
+
+/* Others may take it after the size of the table was compared with it. */
+TEST_F(attach, no_room_any_more)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct late_table late = { .uffd = syscall(__NR_userfaultfd, O_CLOEXEC) };
+	uint8_t *pages = map_pages(2, PROT_READ | PROT_WRITE);
+	long kb = sysctl_read(ATTACHED_KB);
+	pthread_t thread;
+	void *taken;
+
+	ASSERT_NE(NULL, pages);
+	ASSERT_LT(0, kb);
+	ASSERT_GE(PAGE, self->args.info.table_len);
+	late.from = addr_of(pages);
+	late.to = late.from + PAGE;
+	memcpy(pages, (void *)self->args.info.table, self->args.info.table_len);
+	self->args.info.table = late.to;
+	reg.range = (struct uffdio_range){ late.to, PAGE };
+	ASSERT_EQ(0, ioctl(late.uffd, UFFDIO_API, &api));
+	ASSERT_EQ(0, ioctl(late.uffd, UFFDIO_REGISTER, &reg));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, take_room, &late));
+	EXPECT_EQ(-ENOSPC, attach_file(&self->args.info));
+	ASSERT_EQ(0, pthread_join(thread, &taken));
+	EXPECT_EQ(&late, taken);
+	ASSERT_EQ(0, sysctl_write(ATTACHED_KB, kb));
+	close(late.uffd);
+	munmap(pages, 2 * PAGE);
 }
 
 /* ----------------------------------------------------------------- files that change */

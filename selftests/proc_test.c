@@ -153,6 +153,30 @@ TEST_F(proc, line_of_a_file)
 	EXPECT_NE(NULL, strstr(self->all, want));
 }
 
+/* Which stands for none where it is not escaped. */
+TEST_F(proc, line_of_a_debug_link_that_is_a_dash)
+{
+	struct code_elf_info info = {
+		.elf_start = self->elf - PAGE,
+		.elf_end = self->elf + 2 * PAGE,
+		.text_start = self->elf + 5,
+		.text_end = self->elf + 6,
+		.debug_link_pathname = addr_of("-"),
+	};
+	struct proc_line l;
+
+	ASSERT_EQ(0, register_elf(&info));
+	ASSERT_TRUE(proc_line_of(info.text_start, &l));
+	EXPECT_TRUE(l.has_debug_link);
+	EXPECT_STREQ("-", l.debug_link);
+	info.text_start++;
+	info.text_end++;
+	info.debug_link_pathname = 0;
+	ASSERT_EQ(0, register_elf(&info));
+	ASSERT_TRUE(proc_line_of(info.text_start, &l));
+	EXPECT_FALSE(l.has_debug_link);
+}
+
 /* Nothing is read from a device, as that may do anything. */
 TEST_F(proc, line_of_a_device)
 {

@@ -234,6 +234,35 @@ TEST_F(file, overwritten_in_place)
 	EXPECT_EQ(id, l.q.file_id);
 }
 
+/* Of which its times say nothing, as long as their clock does not tick. */
+TEST_F(file, written_to_at_once)
+{
+	uint64_t id = self->was.q.file_id;
+	struct proc_line l;
+
+	for (unsigned int i = 0; i < 100; i++) {
+		ASSERT_EQ(1, pwrite(self->fd, "", 1, PAGE / 2));
+		ASSERT_EQ(0, code_query_all(self->proc, addr_of(self->text), &l));
+		EXPECT_LT(id, l.q.file_id);
+		id = l.q.file_id;
+	}
+}
+
+/* Of which nobody is told but by its times, which may be in whole seconds. */
+TEST_F(file, written_to_through_a_mapping)
+{
+	struct proc_line l;
+	uint8_t *p;
+
+	usleep(1100000);
+	p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, 0);
+	ASSERT_NE(MAP_FAILED, (void *)p);
+	((volatile uint8_t *)p)[PAGE / 2] = 1;
+	ASSERT_TRUE(ask(self->proc, self->text, &l));
+	EXPECT_LT(self->was.q.file_id, l.q.file_id);
+	munmap(p, PAGE);
+}
+
 TEST_F(file, truncated)
 {
 	struct proc_line l;

@@ -284,6 +284,11 @@ static void on_sigill(int sig, siginfo_t *info, void *context)
 	uc->uc_mcontext.gregs[REG_RIP] += 2;
 }
 
+static noinline void marker_only(void)
+{
+	marker();
+}
+
 /* ud2; ret */
 static const uint8_t ud2_ret[] = { 0x0f, 0x0b, 0xc3 };
 
@@ -320,6 +325,45 @@ TEST_F(trace, interrupted_at_the_first_byte)
 		found = true;
 		EXPECT_EQ(l[1].q.id, s->frame[i].id);
 		EXPECT_TRUE(s->frame[i].exact);
+	}
+	EXPECT_TRUE(found);
+}
+
+/* call *%rdi, up to the end of its page; ret, in the next one */
+static const uint8_t call_rdi[] = { 0xff, 0xd7 };
+static const uint8_t ret[] = { 0xc3 };
+
+/* It returns to what is somebody else's. */
+TEST_F(trace, call_that_ends_a_registration)
+{
+	struct code_jit_info jit = { .jit_flags = CODE_JIT_DEFAULT_RULE,
+				     .cfa_off = 8, .ra_off = -8,
+				     .info = CODE_FRE_BASE_SP };
+	uint8_t *mem = map_pages(2, PROT_READ | PROT_WRITE | PROT_EXEC);
+	uint8_t *next = mem + PAGE, *call = next - sizeof(call_rdi);
+	struct trace_stack *s = &self->stack;
+	struct proc_line l;
+	bool found = false;
+
+	ASSERT_NE(NULL, mem);
+	memcpy(call, call_rdi, sizeof(call_rdi));
+	memcpy(next, ret, sizeof(ret));
+	for (int i = 1; i >= 0; i--) {
+		jit.text_start = addr_of(mem) + i * PAGE;
+		jit.text_end = jit.text_start + PAGE;
+		ASSERT_EQ(0, register_jit(&jit));
+	}
+	ASSERT_TRUE(proc_line_of(jit.text_start, &l));
+	ASK();
+	((void (*)(void (*function)(void)))call)(marker_only);
+	READ_LOG();
+	ASSERT_TRUE(syscall_stack(&self->log, s));
+	EXPECT_STREQ("", s->stop);
+	for (unsigned int i = 0; i < s->nr; i++) {
+		if (s->frame[i].offset != addr_of(next))
+			continue;
+		found = true;
+		EXPECT_EQ(l.q.id, s->frame[i].id);
 	}
 	EXPECT_TRUE(found);
 }
