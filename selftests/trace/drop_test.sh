@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=trace.sh
 . "$here/trace.sh"
 
-stacks=${TRACE_STACKS:-$((5000 / scale))}
+stacks=${TRACE_STACKS:-$((scale > 1 ? 200 : 5000))}
 program=$here/truth_load
 "$program" --map > "$work/map"
 result $? "the program says where its functions are"
