@@ -421,7 +421,7 @@ struct late_table {
 	uint64_t to;
 };
 
-/* Takes all room while the table is read, and only then gives its page. */
+/* Takes all room while the table is read, and only then gives its second page. */
 static void *take_room(void *late_table)
 {
 	struct late_table *late = late_table;
@@ -434,13 +434,13 @@ static void *take_room(void *late_table)
 	return late;
 }
 
-/* Others may take it after the size of the table was compared with it. */
+/* Others may take it after it was looked at, which the header comes before. */
 TEST_F(attach, no_room_any_more)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	struct late_table late = { .uffd = syscall(__NR_userfaultfd, O_CLOEXEC) };
-	uint8_t *pages = map_pages(2, PROT_READ | PROT_WRITE);
+	uint8_t *pages = map_pages(4, PROT_READ | PROT_WRITE);
 	long kb = sysctl_read(ATTACHED_KB);
 	pthread_t thread;
 	void *taken;
@@ -448,10 +448,12 @@ TEST_F(attach, no_room_any_more)
 	ASSERT_NE(NULL, pages);
 	ASSERT_LT(0, kb);
 	ASSERT_GE(PAGE, self->args.info.table_len);
-	late.from = addr_of(pages);
-	late.to = late.from + PAGE;
-	memcpy(pages, (void *)self->args.info.table, self->args.info.table_len);
-	self->args.info.table = late.to;
+	late.from = addr_of(pages) + PAGE;
+	late.to = late.from + 2 * PAGE;
+	memcpy((void *)(late.from - 64), (void *)self->args.info.table,
+	       self->args.info.table_len);
+	memcpy(pages + 2 * PAGE, pages, PAGE);
+	self->args.info.table = late.to - 64;
 	reg.range = (struct uffdio_range){ late.to, PAGE };
 	ASSERT_EQ(0, ioctl(late.uffd, UFFDIO_API, &api));
 	ASSERT_EQ(0, ioctl(late.uffd, UFFDIO_REGISTER, &reg));
@@ -461,7 +463,7 @@ TEST_F(attach, no_room_any_more)
 	EXPECT_EQ(&late, taken);
 	ASSERT_EQ(0, sysctl_write(ATTACHED_KB, kb));
 	close(late.uffd);
-	munmap(pages, 2 * PAGE);
+	munmap(pages, 4 * PAGE);
 }
 
 /* ----------------------------------------------------------------- files that change */
