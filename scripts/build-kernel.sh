@@ -10,6 +10,7 @@
 set -eu
 
 source=$(realpath "$1") obj=$(realpath -m "$2") tools=$(realpath "$3") jobs=$4
+cc=$(realpath "$(dirname "$0")")/kernel-cc.sh
 shift 4
 fragments=()
 while [ "$1" != -- ]; do
@@ -26,7 +27,7 @@ die()
 
 kmake()
 {
-	make -s -C "$source" O="$obj" CC="${CCACHE:-} gcc -B$tools/" HOSTCC="${CCACHE:-} gcc" \
+	make -s -C "$source" O="$obj" CC="$cc gcc -B$tools/" HOSTCC="${CCACHE:-} gcc" \
 		LD="$tools/ld" AR="$tools/ar" NM="$tools/nm" STRIP="$tools/strip" \
 		OBJCOPY="$tools/objcopy" OBJDUMP="$tools/objdump" \
 		READELF="$tools/readelf" KBUILD_BUILD_TIMESTAMP=2026-01-01 \
