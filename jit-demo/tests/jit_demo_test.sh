@@ -17,7 +17,7 @@ trap 'rm -rf "$out"' EXIT
 programs=$(echo "$here"/programs/*.jd)
 # A slow kernel has more samples, and less time for them.
 rounds=20 steps=150000 seconds=60
-[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=8 steps=20000 seconds=300
+[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=8 steps=50000 seconds=300
 
 jit_demo()
 {
