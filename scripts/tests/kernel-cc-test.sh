@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Tests that kernel-cc.sh compiles by the compiler's cache, but for what that cannot
+# tell from something else. Prints TAP.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=../tap.sh
+. "$here/../tap.sh"
+
+command -v ccache > /dev/null || { echo "1..0 # SKIP no ccache"; exit 0; }
+export CCACHE=ccache CCACHE_DEPEND=true CCACHE_DIR=$work/cache
+unset CCACHE_DISABLE
+cd "$work" || exit 1
+echo '.incbin "image"' > piggy.S
+echo 'int x;' > x.c
+
+# compile FILE COMMAND... - as the kernel does
+compile()
+{
+	local file=$1
+	shift
+
+	"$@" gcc -Wp,-MMD,out.d -c -o out.o "$file"
+}
+
+# has WORD COMMAND... - whether the object has what the image is now
+has()
+{
+	echo "$1" > image
+	compile piggy.S "${@:2}" && grep -q "$1" out.o
+}
+
+hits()
+{
+	ccache --print-stats | awk '/^(direct|preprocessed)_cache_hit/ { n += $2 } END { print n + 0 }'
+}
+
+has before ccache && ! has behind ccache
+result $? "the cache alone takes one image for another"
+has before "$here/../kernel-cc.sh" && has behind "$here/../kernel-cc.sh"
+result $? "kernel-cc.sh does not"
+
+compile x.c "$here/../kernel-cc.sh"
+before=$(hits)
+compile x.c "$here/../kernel-cc.sh" && [ "$(hits)" -gt "$before" ]
+result $? "what is in the cache is taken from there"
+(CCACHE='' && compile x.c "$here/../kernel-cc.sh")
+result $? "it goes without a cache"
+
+finish
