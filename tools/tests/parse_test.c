@@ -70,7 +70,8 @@ static void lines_that_are_none(void)
 		CHECK(!parse_line(&line, bad[i]));
 	CHECK(parse_line(&line, "1000-2000 elf new=1 id=0x1 names=none build_id=- path="));
 	CHECK(!line.attached);
-	CHECK(parse_line(&line, "1000-2000 attached rows=1 bytes=9 id=0x1 names=verified build_id=- path="));
+	CHECK(parse_line(&line,
+			 "1000-2000 attached rows=1 bytes=9 id=0x1 names=verified build_id=- path="));
 	CHECK(line.attached && !line.jit && line.id == 1);
 }
 

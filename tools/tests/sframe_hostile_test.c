@@ -96,7 +96,8 @@ static void what_is_sound_is_taken(void)
 {
 	start_well();
 	CHECK(!convert());
-	first.type = second.type = ET_EXEC;
+	first.type = ET_EXEC;
+	second.type = ET_EXEC;
 	CHECK(!convert());
 }
 
