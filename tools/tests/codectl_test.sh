@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 jit=${JIT_DEMO:-$here/../jit-demo}
 rounds=200 seconds=0.5 lasting=200
-[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=50 seconds=2 lasting=500
+[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=50 seconds=2 lasting=1000
 
 # folded COUNT EVENT FUNCTIONS - lines of folded stacks that end in the functions
 folded()
