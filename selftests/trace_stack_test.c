@@ -292,27 +292,35 @@ static noinline void marker_only(void)
 /* ud2; ret */
 static const uint8_t ud2_ret[] = { 0x0f, 0x0b, 0xc3 };
 
+/* Two pages for code, a registration each, whose frames have a return address alone. */
+static uint8_t *map_two_registrations(struct proc_line l[2])
+{
+	struct code_jit_info jit = { .jit_flags = CODE_JIT_DEFAULT_RULE,
+				     .cfa_off = 8, .ra_off = -8,
+				     .info = CODE_FRE_BASE_SP };
+	uint8_t *mem = map_pages(2, PROT_READ | PROT_WRITE | PROT_EXEC);
+
+	for (int i = 0; mem && i < 2; i++) {
+		jit.text_start = addr_of(mem) + i * PAGE;
+		jit.text_end = jit.text_start + PAGE;
+		if (register_jit(&jit) || !proc_line_of(jit.text_start, &l[i]))
+			return NULL;
+	}
+	return mem;
+}
+
 /* What a signal interrupted did not call: nothing before it is meant. */
 TEST_F(trace, interrupted_at_the_first_byte)
 {
 	const struct sigaction sa = { .sa_sigaction = on_sigill,
 				      .sa_flags = SA_SIGINFO };
-	struct code_jit_info jit = { .jit_flags = CODE_JIT_DEFAULT_RULE,
-				     .cfa_off = 8, .ra_off = -8,
-				     .info = CODE_FRE_BASE_SP };
-	uint8_t *mem = map_pages(2, PROT_READ | PROT_WRITE | PROT_EXEC);
-	struct trace_stack *s = &self->stack;
 	struct proc_line l[2];
+	uint8_t *mem = map_two_registrations(l);
+	struct trace_stack *s = &self->stack;
 	bool found = false;
 
 	ASSERT_NE(NULL, mem);
 	memcpy(mem + PAGE, ud2_ret, sizeof(ud2_ret));
-	for (int i = 0; i < 2; i++) {
-		jit.text_start = addr_of(mem) + i * PAGE;
-		jit.text_end = jit.text_start + PAGE;
-		ASSERT_EQ(0, register_jit(&jit));
-		ASSERT_TRUE(proc_line_of(jit.text_start, &l[i]));
-	}
 	ASSERT_EQ(0, sigaction(SIGILL, &sa, NULL));
 	ASK();
 	((void (*)(void))(mem + PAGE))();
@@ -336,24 +344,15 @@ static const uint8_t ret[] = { 0xc3 };
 /* It returns to what is somebody else's. */
 TEST_F(trace, call_that_ends_a_registration)
 {
-	struct code_jit_info jit = { .jit_flags = CODE_JIT_DEFAULT_RULE,
-				     .cfa_off = 8, .ra_off = -8,
-				     .info = CODE_FRE_BASE_SP };
-	uint8_t *mem = map_pages(2, PROT_READ | PROT_WRITE | PROT_EXEC);
+	struct proc_line l[2];
+	uint8_t *mem = map_two_registrations(l);
 	uint8_t *next = mem + PAGE, *call = next - sizeof(call_rdi);
 	struct trace_stack *s = &self->stack;
-	struct proc_line l;
 	bool found = false;
 
 	ASSERT_NE(NULL, mem);
 	memcpy(call, call_rdi, sizeof(call_rdi));
 	memcpy(next, ret, sizeof(ret));
-	for (int i = 1; i >= 0; i--) {
-		jit.text_start = addr_of(mem) + i * PAGE;
-		jit.text_end = jit.text_start + PAGE;
-		ASSERT_EQ(0, register_jit(&jit));
-	}
-	ASSERT_TRUE(proc_line_of(jit.text_start, &l));
 	ASK();
 	((void (*)(void (*function)(void)))call)(marker_only);
 	READ_LOG();
@@ -363,7 +362,7 @@ TEST_F(trace, call_that_ends_a_registration)
 		if (s->frame[i].offset != addr_of(next))
 			continue;
 		found = true;
-		EXPECT_EQ(l.q.id, s->frame[i].id);
+		EXPECT_EQ(l[0].q.id, s->frame[i].id);
 	}
 	EXPECT_TRUE(found);
 }
