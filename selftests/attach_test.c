@@ -437,9 +437,7 @@ static void *take_room(void *late_table)
 /* Others may take it after it was looked at, which the header comes before. */
 TEST_F(attach, no_room_any_more)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	struct late_table late = { .uffd = syscall(__NR_userfaultfd, O_CLOEXEC) };
+	struct late_table late;
 	uint8_t *pages = map_pages(4, PROT_READ | PROT_WRITE);
 	long kb = sysctl_read(ATTACHED_KB);
 	pthread_t thread;
@@ -454,9 +452,8 @@ TEST_F(attach, no_room_any_more)
 	       self->args.info.table_len);
 	memcpy(pages + 2 * PAGE, pages, PAGE);
 	self->args.info.table = late.to - 64;
-	reg.range = (struct uffdio_range){ late.to, PAGE };
-	ASSERT_EQ(0, ioctl(late.uffd, UFFDIO_API, &api));
-	ASSERT_EQ(0, ioctl(late.uffd, UFFDIO_REGISTER, &reg));
+	late.uffd = watch_page(pages + 3 * PAGE);
+	ASSERT_LE(0, late.uffd);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, take_room, &late));
 	EXPECT_EQ(-ENOSPC, attach_file(&self->args.info));
 	ASSERT_EQ(0, pthread_join(thread, &taken));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <fcntl.h>
 #include <link.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -76,6 +78,22 @@ void *map_pages(size_t pages, int prot)
 		       -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
+}
+
+int watch_page(void *page)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { addr_of(page), PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || (!ioctl(fd, UFFDIO_API, &api) &&
+		       !ioctl(fd, UFFDIO_REGISTER, &reg)))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 /* With five levels of page tables there can be something above 2^47. */

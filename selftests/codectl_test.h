@@ -70,6 +70,11 @@ bool have_codectl(void);
 
 /* Private anonymous memory; NULL on failure. */
 void *map_pages(size_t pages, int prot);
+/*
+ * A userfaultfd that whoever comes to the page waits for, which is not there yet; -1 on
+ * failure.
+ */
+int watch_page(void *page);
 
 /* Ranges that no text can have. */
 #define NR_BAD_RANGES 10

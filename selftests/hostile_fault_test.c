@@ -5,11 +5,9 @@
  * else waiting.
  */
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -316,18 +314,12 @@ static void check_waiting_walk(struct __test_metadata *_metadata,
 /* Nobody reads the events. */
 static int second_page_of_userfaultfd(FIXTURE_DATA(fault) * self)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = {
-		.range = { addr_of(self->pages) + PAGE, PAGE },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	uint8_t *second = self->pages + PAGE;
 
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) ||
-	    mmap(self->pages + PAGE, PAGE, PROT_READ | PROT_WRITE,
+	if (mmap(second, PAGE, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return -1;
-	return ioctl(fd, UFFDIO_REGISTER, &reg);
+	return watch_page(second) < 0 ? -1 : 0;
 }
 
 TEST_F(fault, userfaultfd_that_never_answers)

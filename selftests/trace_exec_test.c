@@ -207,17 +207,11 @@ static struct {
 
 static int hide_table(void)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = {
-		.range = { addr_of(waits.stub.table), PAGE },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-
 	memcpy(waits.table, waits.stub.table, PAGE);
-	waits.uffd = syscall(__NR_userfaultfd, O_CLOEXEC);
-	return waits.uffd < 0 || ioctl(waits.uffd, UFFDIO_API, &api) ||
-	       madvise(waits.stub.table, PAGE, MADV_DONTNEED) ||
-	       ioctl(waits.uffd, UFFDIO_REGISTER, &reg);
+	if (madvise(waits.stub.table, PAGE, MADV_DONTNEED))
+		return -1;
+	waits.uffd = watch_page(waits.stub.table);
+	return waits.uffd < 0 ? -1 : 0;
 }
 
 /* Does what takes the locks of execve(), while the walk waits for this thread. */

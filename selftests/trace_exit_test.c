@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 
@@ -120,15 +119,9 @@ TEST_F(drop, sharer_that_exits_last)
 /* The descriptor that tells of accesses to the page. */
 static int watch(uint8_t *page)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = {
-		.range = { addr_of(page), PAGE },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	int fd = watch_page(page);
 
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) ||
-	    ioctl(fd, UFFDIO_REGISTER, &reg))
+	if (fd < 0)
 		_exit(1);
 	return fd;
 }
