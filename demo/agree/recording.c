@@ -12,16 +12,15 @@
 
 #include "recording.h"
 
-#define MAX_PENDING	256
-
 struct recording {
 	const char *path;
 	const struct recording_reader *reader;
 	void *arg;
-	/* samples whose chain is still to come */
-	const struct dump_sample *pending[MAX_PENDING];
-	int nr_pending;
-	unsigned long samples, no_chain, lost;
+	/* samples whose chain is still to come, if it does */
+	const struct dump_sample **pending;
+	size_t nr_pending, room;
+	/* no_cookie: of those taken in user mode */
+	unsigned long samples, no_cookie, lost;
 };
 
 void recording_fail(const char *what, const char *why)
@@ -33,9 +32,9 @@ void recording_fail(const char *what, const char *why)
 
 static void on_chain(struct recording *rec, const struct dump_chain *chain)
 {
-	int kept = 0;
+	size_t kept = 0;
 
-	for (int i = 0; i < rec->nr_pending; i++) {
+	for (size_t i = 0; i < rec->nr_pending; i++) {
 		if (rec->pending[i]->cookie == chain->cookie &&
 		    rec->pending[i]->header.pid == chain->header.pid)
 			rec->reader->on_stack(rec->arg, rec->pending[i], chain);
@@ -48,10 +47,32 @@ static void on_chain(struct recording *rec, const struct dump_chain *chain)
 static void on_sample(struct recording *rec, const struct dump_sample *sample)
 {
 	rec->samples++;
-	if (sample->cookie && rec->nr_pending < MAX_PENDING)
-		rec->pending[rec->nr_pending++] = sample;
-	else
-		rec->no_chain += !!sample->user_mode;
+	if (!sample->cookie) {
+		rec->no_cookie += !!sample->user_mode;
+		return;
+	}
+	if (rec->nr_pending == rec->room) {
+		rec->room = rec->room ? 2 * rec->room : 256;
+		rec->pending = realloc(rec->pending, rec->room * sizeof(*rec->pending));
+	}
+	if (!rec->pending)
+		recording_fail(rec->path, "no memory");
+	rec->pending[rec->nr_pending++] = sample;
+}
+
+/* Return: how many samples of user mode have no chain that was not lost. */
+static unsigned long count_missing(const struct recording *rec)
+{
+	unsigned long no_chain = 0, missing;
+
+	for (size_t i = 0; i < rec->nr_pending; i++)
+		no_chain += !!rec->pending[i]->user_mode;
+	missing = rec->no_cookie + no_chain;
+	missing -= MIN(missing, rec->lost);
+	if (missing > RECORDING_FEW)
+		printf("%s: in user mode, %lu samples without a cookie and %lu whose chain did not come; %lu records lost\n",
+		       rec->path, rec->no_cookie, no_chain, rec->lost);
+	return missing;
 }
 
 static void on_end(struct recording *rec, const struct dump_end *end)
@@ -143,6 +164,7 @@ unsigned long recording_read(const char *path,
 	const struct dump_header **records;
 	const unsigned char *data;
 	int fd = open(path, O_RDONLY);
+	unsigned long missing;
 	struct stat st;
 	size_t nr;
 
@@ -156,7 +178,7 @@ unsigned long recording_read(const char *path,
 	for (size_t i = 0; i < nr; i++)
 		on_record(&rec, records[i]);
 	free(records);
-	for (int i = 0; i < rec.nr_pending; i++)
-		rec.no_chain += !!rec.pending[i]->user_mode;
-	return rec.no_chain - MIN(rec.no_chain, rec.lost);
+	missing = count_missing(&rec);
+	free(rec.pending);
+	return missing;
 }

@@ -19,7 +19,8 @@ struct recording_reader {
 /*
  * Exits if the file is no whole recording of a command that succeeded.  What
  * the readers get stays there.  Return: samples of user mode for which no chain
- * came, but for as many as records were lost.  In the kernel there are others:
+ * came, but for as many as records were lost; if they are more than
+ * RECORDING_FEW, it prints why.  In the kernel there are others:
  * the events of a task are closed before the walk at its exit, those enabled by
  * execve() miss the walk before it, and a sample within a walk belongs to a chain
  * that is written by then.
