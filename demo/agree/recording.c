@@ -70,7 +70,7 @@ static unsigned long count_missing(const struct recording *rec)
 	missing = rec->no_cookie + no_chain;
 	missing -= MIN(missing, rec->lost);
 	if (missing > RECORDING_FEW)
-		printf("%s: in user mode, %lu samples without a cookie and %lu whose chain did not come; %lu records lost\n",
+		printf("%s: %lu without a cookie, %lu without their chain, %lu records lost\n",
 		       rec->path, rec->no_cookie, no_chain, rec->lost);
 	return missing;
 }

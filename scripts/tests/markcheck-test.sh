@@ -105,7 +105,7 @@ expect "no sample" 1 'fewer than 1 samples' $c ''
 nr=1000
 expect "after samples of the kernel, taken amid walks" 0 "$agrees" 10008,$c ''
 mode=user nr=2
-expect "few samples whose chain does not come" 0 'without a chain +2$' 10008,$c ''
+expect "few samples whose chain is missing" 0 'without a chain +2$' 10008,$c ''
 nr=3
-expect "more of them" 1 'a cookie and 3 whose chain did not come; 0 records lost' 10008,$c ''
+expect "more of them" 1 '0 without a cookie, 3 without their chain, 0 records lost' 10008,$c ''
 finish
