@@ -77,6 +77,7 @@ static void interrupt_most(struct __test_metadata *_metadata,
 {
 	double end = now() + scaled_seconds(1);
 	long walks, frames, whole = 0, cut = 0;
+	static struct stack last_cut;
 
 	ASSERT_LT(0, victim);
 	while (now() < end) {
@@ -89,6 +90,7 @@ static void interrupt_most(struct __test_metadata *_metadata,
 			continue;
 		}
 		cut++;
+		last_cut = self->stack;
 		ASSERT_TRUE(is_code(&self->stack)) {
 			print_stack(&self->stack, &truth);
 		}
@@ -101,7 +103,9 @@ static void interrupt_most(struct __test_metadata *_metadata,
 	EXPECT_LT(self->walks, walks);
 	EXPECT_LT(self->frames, frames);
 	EXPECT_LT(0, whole);
-	EXPECT_LE(cut, 1 + whole / one_in);
+	EXPECT_LE(cut, 1 + whole / one_in) {
+		print_stack(&last_cut, &truth);
+	}
 }
 
 static void interrupt(struct __test_metadata *_metadata,
@@ -163,7 +167,11 @@ TEST_F(nmi, calls)
 
 TEST_F(nmi, fork_and_exit)
 {
-	interrupt(_metadata, self, victim(fork_once));
+	/*
+	 * In _Fork(), the first push after clone() waits until the page is copied and no
+	 * CPU has the old one any more, on a busy machine for one stack in 14.
+	 */
+	interrupt_most(_metadata, self, victim(fork_once), 10);
 }
 
 static void exec_true(void)
