@@ -59,12 +59,20 @@ bool text_is_registered(uint64_t addr)
 	return err == -EEXIST;
 }
 
+static int sysctl_open(const char *name, int flags)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	return open(path, flags);
+}
+
 void forget_rules(void)
 {
 	static int fd = -1;
 
 	if (fd < 0) {
-		fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+		fd = sysctl_open("vm/drop_caches", O_WRONLY | O_CLOEXEC);
 		/* no line in the log each time */
 		pwrite(fd, "4", 1, 0);
 	}
@@ -140,14 +148,6 @@ const struct bad_range *bad_range(size_t i)
 
 	r = bad_ranges[i];
 	return &r;
-}
-
-static int sysctl_open(const char *name, int flags)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/proc/sys/%s", name);
-	return open(path, flags);
 }
 
 int sysctl_write(const char *name, long value)

@@ -32,7 +32,7 @@ def record(type, *words):
     body = struct.pack("<%dQ" % len(words), *words)
     return struct.pack("<IIQQ", type, 24 + len(body), 0, 1) + body
 
-path, ips, marks, mode, nr = sys.argv[1:6]
+path, ips, marks, user, nr = sys.argv[1:6]
 ips = [int(ip, 16) for ip in ips.split(",")]
 words = [0] * 64
 for mark in marks.split(",") if marks else []:
@@ -45,7 +45,7 @@ regs = [0] * 17
 regs[7], regs[16] = SP, ips[0]
 with open(path, "wb") as out:
     # Those whose chain does not come.
-    out.write(record(2, 4, int(mode == "user"), *regs, 0) * int(nr))
+    out.write(record(2, 4, int(user), *regs, 0) * int(nr))
     out.write(record(2, 5, 1, *regs, 8 * len(words), *words))
     out.write(record(3, 5, len(ips), *ips))
     out.write(record(5, 0, 0))
@@ -55,14 +55,14 @@ ${CC:-cc} -O1 -D_GNU_SOURCE -o "$work/markcheck" "$agree/markcheck.c" "$agree/re
 	exit 1
 
 # More samples, of which no chain comes.
-mode=kernel nr=0
+user=0 nr=0
 
 # expect NAME STATUS SAID IPS MARKS [OPTION]... - each mark is WORD:CODE:RETURN
 expect()
 {
 	local name=$1 want=$2 said=$3
 
-	python3 "$work/record.py" "$work/dump" "$4" "$5" "$mode" "$nr" ||
+	python3 "$work/record.py" "$work/dump" "$4" "$5" "$user" "$nr" ||
 		exit 1
 	shift 5
 	"$work/markcheck" "$@" -l "$work/log" "$work/dump" > "$work/said" 2>&1
@@ -104,7 +104,7 @@ expect "code beside the restorer is not it" 1 "$disagrees" $handler,7f000a,10008
 expect "no sample" 1 'fewer than 1 samples' $c ''
 nr=1000
 expect "after samples of the kernel, taken amid walks" 0 "$agrees" 10008,$c ''
-mode=user nr=2
+user=1 nr=2
 expect "few samples whose chain is missing" 0 'without a chain +2$' 10008,$c ''
 nr=3
 expect "more of them" 1 '0 without a cookie, 3 without their chain, 0 records lost' 10008,$c ''
