@@ -3,8 +3,11 @@
  * Frames that were walked before: what has changed since is noticed, and what has
  * not is found again.
  */
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -97,6 +100,57 @@ TEST_F(table, counter_that_cannot_be_read)
 	walk_again(_metadata, self, COMPLETE, COMPLETE);
 	ASSERT_EQ(0, munmap(seq, PAGE));
 	walk_again(_metadata, self, NONE);
+}
+
+/* A table whose memory is another's by the time a walk that waits for it goes on. */
+struct reused_table {
+	const struct stub *stub;
+	int uffd;
+	uint8_t page[PAGE];
+};
+
+static void *reuse_table(void *reused_table)
+{
+	struct reused_table *reused = reused_table;
+	struct uffdio_copy copy = {
+		.dst = addr_of(reused->stub->table), .src = addr_of(reused->page),
+		.len = PAGE,
+	};
+	struct uffd_msg msg;
+
+	if (read(reused->uffd, &msg, sizeof(msg)) != sizeof(msg) ||
+	    stub_unregister(reused->stub) || ioctl(reused->uffd, UFFDIO_COPY, &copy))
+		return NULL;
+	return reused;
+}
+
+/* The page has rows still, by which what the stub has planted is the RA. */
+TEST_F(table, row_of_a_registration_that_ends_meanwhile)
+{
+	static struct reused_table reused;
+	jit_table *t = stub_jit_table(&self->stub);
+	pthread_t thread;
+	void *done;
+
+	stub_plant = addr_of(printf);
+	ASSERT_EQ(0, stub_register_jit(&self->stub));
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+	for (int i = 0; i < STUB_ROWS; i++)
+		t->fre[i].ra_off = -STUB_FRAME;
+	memcpy(reused.page, t, PAGE);
+	reused.stub = &self->stub;
+	ASSERT_EQ(0, madvise(t, PAGE, MADV_DONTNEED));
+	reused.uffd = watch_page(t);
+	ASSERT_LE(0, reused.uffd);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, reuse_table, &reused));
+	stub_run(&self->stub, NULL);
+	ASSERT_EQ(0, pthread_join(thread, &done));
+	EXPECT_EQ(&reused, done);
+	close(reused.uffd);
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+	EXPECT_EQ(1, self->stack.nr) {
+		print_stack(&self->stack, &truth);
+	}
 }
 
 TEST_F(table, default_rule_of_another_registration)

@@ -372,7 +372,9 @@ static u64 rule_cache_row(struct rule_walk *walk, const struct held_rule *held)
 			     walk->last.tables.jit.seq, held->seen, &fre))
 		return 0;
 
-	return codectl_row_kept(&fre);
+	/* Unregistered meanwhile, the memory of the row may be anybody's. */
+	return codectl_valid(current->mm, &walk->last) ?
+	       codectl_row_kept(&fre) : 0;
 }
 
 /**
