@@ -252,7 +252,7 @@ codectl_find_frame(struct unwind_user_state *state,
 			found->lasting = false;
 	}
 
-	/* Where nothing is known of both addresses, the walk will ask. */
+	/* Where no table covers either address, the walk looks for itself. */
 	if ((ret_exact == -ENODATA || (ret_exact == -ENOENT && ret != -ENOENT)) &&
 	    arch_unwind_user_at_sigreturn(state)) {
 		rule->flags = UNWIND_RULE_SIGNAL;

@@ -150,7 +150,7 @@ static __always_inline void jit_get_nr(struct jit_walk *walk)
 	reserved = unwind_user_load_u64(walk->table +
 		offsetof(struct code_jit_unwind_table, reserved_len), &walk->err);
 
-	/* Nor is one speculated on that does. */
+	/* No row beyond the room is read speculatively, either. */
 	used = array_index_nospec(min3(used, reserved, room), room + 1);
 	walk->nr = used / sizeof(struct code_jit_unwind_fre);
 }

@@ -75,7 +75,7 @@ static __always_inline s32 kept_fp_off(u64 rule)
  */
 static __always_inline u64 kept_pack(u64 flags, s32 cfa, s32 ra, s32 fp)
 {
-	/* From %UNWIND_USER_FP_LOST none shall lead anywhere: that is odd, and no CFA is. */
+	/* %UNWIND_USER_FP_LOST is odd: with an even offset it leads to no CFA, which is aligned. */
 	if (ra != KEPT_RA_OFF || (s16)fp != fp || cfa % 2)
 		return KEPT_TYPE(KEPT_ASIDE);
 

@@ -132,7 +132,10 @@ void rule_cache_get(struct rule_walk *walk)
 	if (!walk->cache)
 		return;
 
-	/* While it is odd, not what it is; pairs with rule_cache_unlock(). */
+	/*
+	 * While somebody writes it is odd: with the even value before, nothing
+	 * that is copied is used.  Pairs with rule_cache_unlock().
+	 */
 	walk->seq = smp_load_acquire(&walk->cache->seq) & ~1UL;
 }
 

@@ -224,7 +224,10 @@ rule_cache_range(struct rule_cache *cache, unsigned long ip)
 {
 	struct rule_range *uniform = &cache->uniform;
 
-	/* Without its ends: there the one address is in it, the other is not. */
+	/*
+	 * Not at its ends: of a frame that is there and one that returns to
+	 * there, only one is in the range.
+	 */
 	return unlikely(data_race(uniform->held.rule)) &&
 	       ip - READ_ONCE(uniform->start) - 1 < READ_ONCE(uniform->size) - 1 ?
 	       &uniform->held : NULL;

@@ -129,7 +129,7 @@ sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 			cur->pos += SFRAME_FRE_DATAWORD_COUNT(info);
 			continue;
 		}
-		/* Not that each of many FREs faults; those before it count. */
+		/* One fault is enough; the FREs before it have been looked at. */
 		if (cur->err) {
 			cur->budget -= min(most - nr + 1, most);
 			return cur->err;

@@ -61,7 +61,7 @@ static bool unwind_user_cfa_valid(const struct unwind_user_state *state,
 	       (cfa == state->sp && state->exact);
 }
 
-/* Not 0 either. */
+/* An address of user space that is not 0. */
 static __always_inline bool unwind_user_ra_valid(unsigned long ra,
 						 unsigned long last)
 {
@@ -536,7 +536,7 @@ static bool rule_walk_do_without(struct unwind_user_state *state)
 
 	state->budget -= min(state->budget, WALK_FAULT_COST);
 	if (walk->err == -EFAULT && state->budget) {
-		/* Not that each frame of that text faults. */
+		/* No other frame of that text shall fault. */
 		rule_walk_set_gap(walk, state->ip - !state->exact,
 				  last->text_start, last->text_end);
 	} else {

@@ -66,7 +66,7 @@ UNWIND_USER_LOAD(u16)
 UNWIND_USER_LOAD(u32)
 UNWIND_USER_LOAD(u64)
 
-/* With sframe.c, linux/uaccess.h has unwind_user_prefetch(), too. */
+/* The linux/uaccess.h of a build with sframe.c has unwind_user_prefetch() as well. */
 
 #endif
 
