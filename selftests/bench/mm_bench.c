@@ -6,10 +6,11 @@
  *
  * fork() with a child that exits, and munmap() of a page that has nothing to do
  * with them, with 0, 50 and 5,000 registrations; one more registration that is
- * removed among so many; and, with none, what should not notice that there could
- * be some.  The mappings are always the same.
+ * removed among so many; munmap() of 50 to 60,000 texts, by each one; and, with none,
+ * what should not notice that there could be some.  The mappings are always the same.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 
@@ -124,6 +125,41 @@ static double removals(void *arg)
 	return (double)sum / NR_CALLS;
 }
 
+struct dropped {
+	int nr;
+	bool shared;	/* with a child, so that they are copied first */
+};
+
+/* All of them by one call, each its part of that. */
+static double drops(void *arg)
+{
+	const struct dropped *d = arg;
+	char *text = map_pages(d->nr, PROT_READ | PROT_EXEC);
+	pid_t pid = 0;
+	uint64_t from;
+
+	for (int i = 0; i < d->nr; i++) {
+		uint64_t start = addr_of(text) + i * PAGE;
+
+		if (register_elf_text(start, start + PAGE))
+			die("CODE_REGISTER_ELF");
+	}
+	if (d->shared) {
+		pid = fork();
+		if (pid < 0)
+			die("fork");
+		if (!pid)
+			for (;;)
+				pause();
+	}
+	from = ticks();
+	munmap(text, d->nr * PAGE);
+	from = ticks() - from;
+	if (pid && (kill(pid, SIGKILL) || waitpid(pid, NULL, 0) != pid))
+		die("kill");
+	return (double)from / d->nr;
+}
+
 static double syscalls(void *arg)
 {
 	uint64_t from = ticks();
@@ -200,6 +236,20 @@ static void bench_mappings(const char *who, const char *text, int nr)
 		       "insns");
 }
 
+static void bench_drops(const char *who)
+{
+	const int sizes[] = { 50, MAX_TEXTS, 60000 };
+
+	unregister_all();
+	for (size_t s = 0; s < ARRAY_SIZE(sizes) && have_codectl(); s++) {
+		struct dropped d = { sizes[s], false };
+
+		result("munmap-registered", who, d.nr, least(drops, &d, 3), "insns");
+		d.shared = true;
+		result("munmap-shared", who, d.nr, least(drops, &d, 3), "insns");
+	}
+}
+
 static void each_size(void (*bench)(const char *who, const char *text, int nr),
 		      const char *who, const char *text)
 {
@@ -226,6 +276,7 @@ int main(int argc, char **argv)
 	who = argv[1];
 	text = map_pages(2 * MAX_TEXTS, PROT_READ | PROT_EXEC);
 	result("syscall", who, 0, least(syscalls, NULL, ROUNDS), "insns");
+	bench_drops(who);
 	each_size(bench_mappings, who, text);
 	/* Then, when nothing changes any more what it copies but registrations. */
 	each_size(bench_forks, who, text);
