@@ -116,6 +116,40 @@ static void end_processes(const pid_t *pids)
 		waitpid(pids[i], NULL, 0);
 }
 
+/* There may be no other: what it finds is not kept. */
+TEST_F(unwind, no_rules_of_a_first_stack)
+{
+	long before = processes_with_rules();
+	pid_t pids[PROCESSES];
+	int fds[2];
+	char c;
+
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, map_phase());
+	ASSERT_EQ(0, pipe2(fds, O_CLOEXEC));
+	*phase = STAY;
+	for (int i = 0; i < PROCESSES; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (pids[i])
+			continue;
+		sampler_close(&self->sampler);
+		marker();
+		if (write(fds[1], "", 1) != 1)
+			_exit(1);
+		walk_on(NULL);
+		_exit(0);
+	}
+	for (int i = 0; i < PROCESSES; i++)
+		ASSERT_EQ(1, read(fds[0], &c, 1));
+	EXPECT_GE(before, processes_with_rules());
+	*phase = WALK;
+	EXPECT_TRUE(rules_are_there(before + PROCESSES));
+	*phase = EXIT;
+	for (int i = 0; i < PROCESSES; i++)
+		EXPECT_EQ(pids[i], waitpid(pids[i], NULL, 0));
+}
+
 TEST_F(unwind, no_rules_of_who_is_not_traced)
 {
 	pid_t pids[PROCESSES];
