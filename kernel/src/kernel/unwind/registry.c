@@ -146,6 +146,7 @@ static struct codectl_registry *codectl_registry_alloc(gfp_t gfp)
 	seqcount_init(&reg->seq);
 	refcount_set(&reg->ref, 1);
 	reg->gen = codectl_next_id();
+	reg->exclusive = true;
 	INIT_RCU_WORK(&reg->free_work, codectl_registry_free_work);
 
 	return reg;
@@ -525,6 +526,8 @@ void __codectl_unmap(struct mm_struct *mm, unsigned long start,
 
 void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg)
 {
+	/* Whoever shares it already has written the same. */
+	WRITE_ONCE(reg->exclusive, false);
 	refcount_inc(&reg->ref);
 	rcu_assign_pointer(mm->codectl, reg);
 }
@@ -571,7 +574,10 @@ void __codectl_mm_exit(struct mm_struct *mm)
 
 	codectl_trace_exit(reg);
 	RCU_INIT_POINTER(mm->codectl, NULL);
-	codectl_registry_put(reg);
+	if (READ_ONCE(reg->exclusive))
+		codectl_registry_free(reg);
+	else
+		codectl_registry_put(reg);
 }
 
 static int __init codectl_registry_init(void)

@@ -106,6 +106,7 @@ struct codectl_region {
  * @ref: address spaces that have it
  * @nr: registrations in it
  * @claim_bytes: memory that their claims take
+ * @exclusive: this registry was never that of another address space
  * @free_work: frees it after a grace period
  */
 struct codectl_registry {
@@ -115,6 +116,7 @@ struct codectl_registry {
 	refcount_t		ref;
 	unsigned int		nr;
 	unsigned int		claim_bytes;
+	bool			exclusive;
 	struct rcu_work		free_work;
 };
 
