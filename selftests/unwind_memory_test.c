@@ -87,6 +87,25 @@ static bool rules_are_there(long wanted)
 	return true;
 }
 
+/* Each does @first, if not NULL, and then what @phase says. */
+static void fork_processes(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(unwind) * self, pid_t *pids,
+			   void (*first)(void))
+{
+	for (int i = 0; i < PROCESSES; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (pids[i])
+			continue;
+		/* The parent is to have the last of it. */
+		sampler_close(&self->sampler);
+		if (first)
+			first();
+		walk_on(NULL);
+		_exit(0);
+	}
+}
+
 /* They take one stack after the other, each with rules; how many had before. */
 static long start_processes(struct __test_metadata *_metadata,
 			    FIXTURE_DATA(unwind) * self, pid_t *pids)
@@ -95,25 +114,29 @@ static long start_processes(struct __test_metadata *_metadata,
 
 	ASSERT_LE(0, before);
 	ASSERT_EQ(0, map_phase());
-	for (int i = 0; i < PROCESSES; i++) {
-		pids[i] = fork();
-		ASSERT_LE(0, pids[i]);
-		if (pids[i])
-			continue;
-		/* The parent is to have the last of it. */
-		sampler_close(&self->sampler);
-		walk_on(NULL);
-		_exit(0);
-	}
+	fork_processes(_metadata, self, pids, NULL);
 	EXPECT_TRUE(rules_are_there(before + PROCESSES));
 	return before;
 }
 
-static void end_processes(const pid_t *pids)
+/* How many there were to wait for. */
+static int end_processes(const pid_t *pids)
 {
+	int nr = 0;
+
 	*phase = EXIT;
 	for (int i = 0; i < PROCESSES; i++)
-		waitpid(pids[i], NULL, 0);
+		nr += waitpid(pids[i], NULL, 0) == pids[i];
+	return nr;
+}
+
+static int walked_once[2];
+
+static void walk_once(void)
+{
+	marker();
+	if (write(walked_once[1], "", 1) != 1)
+		_exit(1);
 }
 
 /* There may be no other: what it finds is not kept. */
@@ -121,33 +144,19 @@ TEST_F(unwind, no_rules_of_a_first_stack)
 {
 	long before = processes_with_rules();
 	pid_t pids[PROCESSES];
-	int fds[2];
 	char c;
 
 	ASSERT_LE(0, before);
 	ASSERT_EQ(0, map_phase());
-	ASSERT_EQ(0, pipe2(fds, O_CLOEXEC));
+	ASSERT_EQ(0, pipe2(walked_once, O_CLOEXEC));
 	*phase = STAY;
-	for (int i = 0; i < PROCESSES; i++) {
-		pids[i] = fork();
-		ASSERT_LE(0, pids[i]);
-		if (pids[i])
-			continue;
-		sampler_close(&self->sampler);
-		marker();
-		if (write(fds[1], "", 1) != 1)
-			_exit(1);
-		walk_on(NULL);
-		_exit(0);
-	}
+	fork_processes(_metadata, self, pids, walk_once);
 	for (int i = 0; i < PROCESSES; i++)
-		ASSERT_EQ(1, read(fds[0], &c, 1));
+		ASSERT_EQ(1, read(walked_once[0], &c, 1));
 	EXPECT_GE(before, processes_with_rules());
 	*phase = WALK;
 	EXPECT_TRUE(rules_are_there(before + PROCESSES));
-	*phase = EXIT;
-	for (int i = 0; i < PROCESSES; i++)
-		EXPECT_EQ(pids[i], waitpid(pids[i], NULL, 0));
+	EXPECT_EQ(PROCESSES, end_processes(pids));
 }
 
 TEST_F(unwind, no_rules_of_who_is_not_traced)
