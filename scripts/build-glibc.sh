@@ -13,6 +13,6 @@ if [ ! -e config.make ] || [ ! -e Makefile ]; then
 	"$source/configure" --prefix=/usr --disable-werror --enable-sframe \
 		--disable-nscd --disable-build-nscd --disable-timezone-tools \
 		--with-binutils="$tools" CC="${CCACHE:-} gcc -B$tools/" \
-		CXX="${CCACHE:-} g++ -B$tools/"
+		CXX="${CCACHE:-} g++ -B$tools/" CFLAGS=-O2 CXXFLAGS=-O2
 fi
 make -s -j"$jobs"
