@@ -136,6 +136,15 @@ sframe_prefetch(unsigned long run, unsigned long other, unsigned long quarter)
 }
 
 /*
+ * Whether the start that the entry at @fde says is in two cache lines.  If so, that of
+ * any other is whose distance is a multiple of a line.
+ */
+static __always_inline bool sframe_is_across(unsigned long fde)
+{
+	return fde % 64 > 64 - sizeof(u64);
+}
+
+/*
  * The last entry that starts at or below @ip, or the first.  It is in one of two runs
  * of entries that overlap, as long as a power of two each; from there on a run is
  * halved.  No run leaves the index, be what is read of it right or 0.
@@ -152,13 +161,18 @@ sframe_bisect(const struct sframe_section *sec, struct sframe_cursor *cur,
 	 * be below 0 then; those of a wrong table may wrap, and find a wrong entry.
 	 */
 	const s64 key = ip - sec->bias - (pcrel ? 0 : sec->start);
+	const unsigned int last = sizeof(u64) - 1;
 	unsigned long fdes = sec->fdes, mid, step;
+	bool across;
 
 	step = sizeof(struct sframe_fde_idx) << ilog2(sec->num_fdes);
 	mid = fdes + sec->num_fdes * sizeof(struct sframe_fde_idx) - step;
+	across = sframe_is_across(fdes) || sframe_is_across(mid);
 	while (step >= SFRAME_PREFETCH) {
 		step /= 4;
 		sframe_prefetch(fdes, mid, step);
+		if (unlikely(across))
+			sframe_prefetch(fdes + last, mid + last, step);
 		fdes = sframe_choose(cur, fdes, mid, key, pcrel);
 		fdes = sframe_choose(cur, fdes, fdes + 2 * step, key, pcrel);
 		mid = fdes + step;
