@@ -212,10 +212,8 @@ bool codectl_find_gap(struct mm_struct *mm, u64 gen, unsigned long addr,
 		}
 	}
 
-	/* The barrier in it is that of codectl_find(), too. */
-	return !codectl_search_missed(reg, seq) &&
-	       rcu_access_pointer(mm->codectl) == reg &&
-	       READ_ONCE(reg->gen) == gen;
+	/* What @gen counts was searched then, even if @mm has another by now. */
+	return !codectl_search_missed(reg, seq) && READ_ONCE(reg->gen) == gen;
 }
 
 /**

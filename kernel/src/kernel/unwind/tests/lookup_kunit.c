@@ -143,14 +143,33 @@ static int look_up_parent(void *data)
 	return bad;
 }
 
-static void lookups_while_it_is_replaced(struct kunit *test)
+/* The same of who takes the registrations one after the other. */
+static int look_up_next_of_parent(void *data)
+{
+	struct mm_struct *mm = data;
+	struct codectl_region *region;
+	int bad = 0;
+
+	complete(&looking);
+	while (!kthread_should_stop()) {
+		region = codectl_get_next(mm, BASE);
+		bad += !region || region->text_end != END;
+		if (region)
+			codectl_region_put(region);
+		cond_resched();
+	}
+
+	return bad;
+}
+
+static void replace_while_looking(struct kunit *test, int (*look)(void *data))
 {
 	struct mm_struct *mm = new_mm(test), *child;
 	struct task_struct *task;
 	unsigned int i, bad = 0;
 
 	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
-	task = start_to_look(test, look_up_parent, mm);
+	task = start_to_look(test, look, mm);
 	/* A lookup has to be interrupted between two of its loads. */
 	for (i = 0; i < 4000; i++) {
 		child = fork_mm(test, mm);
@@ -163,6 +182,16 @@ static void lookups_while_it_is_replaced(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
 	KUNIT_EXPECT_EQ(test, bad, 0);
+}
+
+static void lookups_while_it_is_replaced(struct kunit *test)
+{
+	replace_while_looking(test, look_up_parent);
+}
+
+static void next_while_it_is_replaced(struct kunit *test)
+{
+	replace_while_looking(test, look_up_next_of_parent);
 }
 
 /* As a lookup sees it that has interrupted a writer */
@@ -267,6 +296,7 @@ static struct kunit_case lookup_test_cases[] = {
 	KUNIT_CASE(lookups_in_a_change),
 	KUNIT_CASE(next_from_an_address),
 	KUNIT_CASE(next_in_a_change),
+	KUNIT_CASE_SLOW(next_while_it_is_replaced),
 	KUNIT_CASE(outlives_the_registry),
 	{}
 };
