@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: check-guest.sh BUILDDIR fast|debug|coverage [PATTERN [RESULT]]
+# usage: check-guest.sh BUILDDIR fast|debug|coverage [PATTERNS [RESULT]]
 #
-# Runs the guest's tests, or those whose names match, in one boot; their TAP goes
+# Runs the guest's tests, or those whose names match one of PATTERNS, in one boot; their TAP goes
 # to results/RESULT.tap (guest-KERNEL). Says which failed. What the coverage
 # kernel and the programs that go with it count comes back to coverage/guest.
 #

@@ -10,7 +10,7 @@
 set -u
 
 build=$1 rounds=${2:-10} whole=0
-(while :; do :; done) &
+(while kill -0 $$ 2> /dev/null; do :; done) &
 busy=$!
 trap 'kill $busy 2> /dev/null' EXIT
 mkdir -p "$build/results"

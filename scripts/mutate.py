@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Changes single lines of the sources, and demands that a test fails for each.
 
-usage: mutate.py [-j JOBS] [-k PATTERN] host TOP WORKDIR
+usage: mutate.py lists TOP
+       mutate.py [-j JOBS] [-k PATTERN] host TOP WORKDIR
        mutate.py [-j JOBS] [-k PATTERN] guest TOP WORKDIR BUILDDIR
 
 What is changed, and which test has to notice, is in scripts/mutations/*.list,
@@ -11,8 +12,8 @@ a line each:
     FILE :: TEST :: OLD => NEW
 
 OLD has to be found exactly once, where any space stands for any other, so that no
-line of a list goes out of date unnoticed.  All of it happens in copies of the
-tree in WORKDIR.  The tests have to pass there as long as nothing is changed; a
+line of a list goes out of date unnoticed: "lists" sees to that, and to nothing
+else.  All of it happens in copies of the tree in WORKDIR.  The tests have to pass there as long as nothing is changed; a
 change that does not compile is an error.  Prints TAP.
 """
 import argparse
@@ -284,13 +285,12 @@ def main():
     parser.add_argument("-j", type=int, default=2, dest="jobs")
     parser.add_argument("-k", default="*", dest="pattern",
                         help="only those whose line matches")
-    parser.add_argument("where", choices=["host", "guest"])
+    parser.add_argument("where", choices=["lists", "host", "guest"])
     parser.add_argument("top")
-    parser.add_argument("work")
+    parser.add_argument("work", nargs="?")
     parser.add_argument("build", nargs="?")
     args = parser.parse_args()
-    top, work = os.path.abspath(args.top), os.path.abspath(args.work)
-    jobs = max(1, args.jobs)
+    top, jobs = os.path.abspath(args.top), max(1, args.jobs)
 
     report = Report()
     for name in ("host.list", "guest.list"):
@@ -301,6 +301,11 @@ def main():
                          if fnmatch.fnmatchcase(
                              "%s :: %s" % (mutation.test, mutation),
                              "*%s*" % args.pattern)]
+    if args.where == "lists":
+        sys.exit(report.end())
+    if not args.work:
+        parser.error("WORKDIR is missing")
+    work = os.path.abspath(args.work)
     if args.where == "host":
         places = [HostPlace(top, os.path.join(work, str(i)))
                   for i in range(jobs)]

@@ -296,7 +296,7 @@ static void run_all(struct __test_metadata *_metadata,
 TEST_F(trace, random_calls)
 {
 	unsigned long seed = number_of("FUZZ_SEED", 1);
-	unsigned long calls = number_of("FUZZ_CALLS", is_slow() ? 10000 : 50000);
+	unsigned long calls = number_of("FUZZ_CALLS", is_slow() ? 5000 : 50000);
 	long lines = registrations();
 	struct memory before;
 

@@ -30,7 +30,7 @@ static unsigned int cycles(void)
 {
 	const char *cycles = getenv("TEST_CYCLES");
 
-	return cycles ? atoi(cycles) : is_slow() ? 100 : 200;
+	return cycles ? atoi(cycles) : is_slow() ? 40 : 200;
 }
 
 FIXTURE(load)

@@ -53,6 +53,11 @@ expect "what was not asked for is not run" 0 '1 passed, 0 failed' 'here*' <<EOF
 here_test $work/here_test
 gone_test $work/gone_test
 EOF
+expect "what one of two patterns matches is run, once" 0 '2 passed, 0 failed' 'there* *e_test' <<EOF
+here_test $work/here_test
+there_test $work/there_test
+gone_tes $work/gone_test
+EOF
 expect "nothing has the name that was asked for" 1 '0 passed, 1 failed' 'nothing' <<EOF
 here_test $work/here_test
 EOF

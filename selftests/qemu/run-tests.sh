@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: run-tests.sh LIST SECONDS [PATTERN]
+# usage: run-tests.sh LIST SECONDS [PATTERNS]
 #
 # Runs in the guest every test of the list that list-tests.sh has made, or those
-# whose names match, be they there or not, and gives their TAP one after the other,
+# whose names match one of PATTERNS, be they there or not, and gives their TAP one after the other,
 # framed by lines that tap-summary.awk reads:
 #
 #	# plan PROGRAM...
@@ -16,15 +16,20 @@
 list=$1 seconds=$2 only=${3:-*}
 
 programs=''
+# The patterns are of names of tests, not of files.
+set -f
 while read -r name path; do
 	case " ${TESTS_DONE:-} " in
 	*" $name "*) continue ;;
 	esac
-	# shellcheck disable=SC2254
-	case $name in
-	$only) programs="$programs $name=$path" ;;
-	esac
+	for pattern in $only; do
+		# shellcheck disable=SC2254
+		case $name in
+		$pattern) programs="$programs $name=$path"; break ;;
+		esac
+	done
 done < "$list"
+set +f
 
 printf '# plan'
 for program in $programs; do
