@@ -10,7 +10,9 @@
  * frame of the first chain is another address; "gone", each process has mapped a file
  * that is nowhere; "exec", each has executed something since; "others", the chains
  * are of other processes; "bare", a function without CFI is on the way, and the chain
- * ends there; "past", it is wrong two frames later; "compiled", its memory is of no file.
+ * ends there; "past", it is wrong two frames later; "compiled", its memory is of no file;
+ * "within", samples are in the kernel, and chains where the program is entered; "entry",
+ * only the chains are.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -158,6 +160,11 @@ static void __attribute__((noinline)) dump(void)
 		c.chain.ips[2] = bare_frame[1];
 		c.chain.ips[3] = (uintptr_t)put;
 		c.chain.nr = 4;
+	}
+	if (is("within") || is("entry")) {
+		sample.user_mode = is("entry");
+		c.chain.ips[0] = getauxval(AT_ENTRY);
+		c.chain.nr = 1;
 	}
 	/* With the frames of who has called. */
 	if (top > stack_end - 2048)

@@ -65,6 +65,11 @@ run "... where tables were attached" check 1 past
 run "code of no file" check 0 compiled -a -m 0
 run "... is as good" says 100 "explained: past compiled code"
 
+run "a chain of the program that execve() starts" check 1 within -a -m 0
+run "... is explained" says 100 "explained: within execve"
+run "... of a sample in the kernel only" check 1 entry -a -m 0
+run "... and else not" says 100 unexplained
+
 # judged STATUS REGEX PROGRAM=KIND=SAMPLES...
 judged()
 {
