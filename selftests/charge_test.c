@@ -3,47 +3,19 @@
  * What registrations take is charged to the memory cgroup of who makes them: so
  * much that it is more than such a group has in advance.
  */
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "codectl_test.h"
+#include "memory.h"
 #include "kselftest_harness.h"
 
 /* Thousands of calls. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 900
 
-#define CGROUP "/sys/fs/cgroup"
-#define GROUP CGROUP "/codectl_charge_test"
+#define GROUP "codectl_charge_test"
 
 #define PAGES 4
-
-static int put(const char *file, const char *text)
-{
-	int fd = open(file, O_WRONLY);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) > 0;
-
-	if (fd >= 0)
-		close(fd);
-
-	return ok ? 0 : -1;
-}
-
-static long charged(void)
-{
-	FILE *f = fopen(GROUP "/memory.current", "r");
-	long bytes = -1;
-
-	if (f) {
-		if (fscanf(f, "%ld", &bytes) != 1)
-			bytes = -1;
-		fclose(f);
-	}
-
-	return bytes;
-}
 
 FIXTURE(charge)
 {
@@ -53,9 +25,7 @@ FIXTURE(charge)
 FIXTURE_SETUP(charge)
 {
 	REQUIRE_CODECTL();
-	ASSERT_EQ(0, put(CGROUP "/cgroup.subtree_control", "+memory"));
-	ASSERT_TRUE(!mkdir(GROUP, 0755) || errno == EEXIST);
-	ASSERT_EQ(0, put(GROUP "/cgroup.procs", "0"));
+	ASSERT_TRUE(memory_group_enter(GROUP));
 	/* Its pages are never touched. */
 	self->text = addr_of(map_pages(PAGES, PROT_READ | PROT_EXEC));
 	ASSERT_NE(0, self->text);
@@ -63,8 +33,7 @@ FIXTURE_SETUP(charge)
 
 FIXTURE_TEARDOWN(charge)
 {
-	put(CGROUP "/cgroup.procs", "0");
-	rmdir(GROUP);
+	memory_group_leave(GROUP);
 }
 
 /* @least bytes for each of @nr: a part of what is charged was there in advance. */
@@ -75,7 +44,7 @@ static void charge_all(struct __test_metadata *_metadata,
 		.elf_start = self->text,
 		.elf_end = self->text + PAGES * PAGE,
 	};
-	long before = charged();
+	long before = memory_group_bytes(GROUP, NULL);
 
 	ASSERT_LT(0, before);
 	for (unsigned int i = 0; i < nr; i++) {
@@ -83,8 +52,8 @@ static void charge_all(struct __test_metadata *_metadata,
 		info.text_end = info.text_start + 1;
 		ASSERT_EQ(0, register_elf(&info));
 	}
-	TH_LOG("%ld bytes, then %ld", before, charged());
-	EXPECT_LE(nr * least, charged() - before);
+	TH_LOG("%ld bytes, then %ld", before, memory_group_bytes(GROUP, NULL));
+	EXPECT_LE(nr * least, memory_group_bytes(GROUP, NULL) - before);
 }
 
 TEST_F(charge, registrations)
@@ -147,11 +116,11 @@ TEST_F(charge, claims)
 	}
 	close(done[1]);
 	ASSERT_TRUE(wait_for_all(done[0]));
-	before = charged();
+	before = memory_group_bytes(GROUP, NULL);
 	ASSERT_EQ(CHILDREN, write(go[1], all, CHILDREN));
 	EXPECT_TRUE(wait_for_all(done[0]));
-	TH_LOG("%ld bytes, then %ld", before, charged());
-	EXPECT_LE(CHILDREN * CLAIMS * 3000L, charged() - before);
+	TH_LOG("%ld bytes, then %ld", before, memory_group_bytes(GROUP, NULL));
+	EXPECT_LE(CHILDREN * CLAIMS * 3000L, memory_group_bytes(GROUP, NULL) - before);
 	for (unsigned int i = 0; i < CHILDREN; i++) {
 		kill(pid[i], SIGKILL);
 		ASSERT_EQ(pid[i], waitpid(pid[i], NULL, 0));

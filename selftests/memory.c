@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "memory.h"
 
 #define REGIONS "/sys/kernel/slab/codectl_region/"
@@ -58,4 +62,46 @@ bool memory_is_back(const struct memory *before)
 	printf("# %ld kB in slabs, before: %ld; %ld registrations, before: %ld\n",
 	       m.slab, before->slab, m.regions, before->regions);
 	return back;
+}
+
+#define CGROUP "/sys/fs/cgroup"
+
+static bool group_write(const char *name, const char *file, const char *text)
+{
+	char path[256];
+	bool ok;
+	FILE *f;
+
+	snprintf(path, sizeof(path), CGROUP "/%s/%s", name, file);
+	f = fopen(path, "we");
+	ok = f && fputs(text, f) >= 0;
+	return f && !fclose(f) && ok;
+}
+
+bool memory_group_enter(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), CGROUP "/%s", name);
+	return group_write(".", "cgroup.subtree_control", "+memory") &&
+	       (!mkdir(path, 0755) || errno == EEXIST) &&
+	       group_write(name, "cgroup.procs", "0");
+}
+
+void memory_group_leave(const char *name)
+{
+	char path[256];
+
+	group_write(".", "cgroup.procs", "0");
+	snprintf(path, sizeof(path), CGROUP "/%s", name);
+	rmdir(path);
+}
+
+long memory_group_bytes(const char *name, const char *line)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), CGROUP "/%s/%s", name,
+		 line ? "memory.stat" : "memory.current");
+	return number_in(path, line ?: "");
 }

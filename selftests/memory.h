@@ -24,4 +24,14 @@ bool memory_now(struct memory *m);
  */
 bool memory_is_back(const struct memory *before);
 
+/* A memory cgroup of that name, new or left over; this process goes in. */
+bool memory_group_enter(const char *name);
+/* Back out, with nobody left in it. */
+void memory_group_leave(const char *name);
+/*
+ * Bytes by the line of its memory.stat that starts so, or all of them with NULL; -1 if
+ * that cannot be known.
+ */
+long memory_group_bytes(const char *name, const char *line);
+
 #endif /* CODECTL_MEMORY_H */

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "unwind_fixture.h"
 
 #define SLAB "/sys/kernel/slab/unwind_rules/"
@@ -178,6 +179,28 @@ TEST_F(unwind, no_rules_of_who_takes_no_stacks)
 	*phase = STAY;
 	EXPECT_TRUE(rules_are_gone(before));
 	end_processes(pids);
+}
+
+/* They are the tracer's, not of the memory cgroup of who is traced. */
+TEST_F(unwind, rules_are_not_charged)
+{
+	static const char group[] = "codectl_unwind_memory_test";
+	long before = processes_with_rules(), slab;
+	pid_t pids[PROCESSES];
+
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, map_phase());
+	*phase = STAY;
+	ASSERT_TRUE(memory_group_enter(group));
+	fork_processes(_metadata, self, pids, NULL);
+	slab = memory_group_bytes(group, "slab ");
+	ASSERT_LT(0, slab);
+	*phase = WALK;
+	EXPECT_TRUE(rules_are_there(before + PROCESSES));
+	/* Each process has 8 KiB of them. */
+	EXPECT_GT(slab + PROCESSES * 4096, memory_group_bytes(group, "slab "));
+	EXPECT_EQ(PROCESSES, end_processes(pids));
+	memory_group_leave(group);
 }
 
 /* Nobody waits for those that have exited. */
