@@ -3,9 +3,9 @@
 #
 # usage: check-guest.sh BUILDDIR fast|debug|coverage [PATTERNS [RESULT]]
 #
-# Runs the guest's tests, or those whose names match one of PATTERNS, in one boot; their TAP goes
-# to results/RESULT.tap (guest-KERNEL). Says which failed. What the coverage
-# kernel and the programs that go with it count comes back to coverage/guest.
+# Runs the guest's tests, or those whose names match one of PATTERNS, in one boot;
+# their TAP goes to results/RESULT.tap (guest-KERNEL). Says which failed. What the
+# coverage kernel and the programs that go with it count comes back to coverage/guest.
 #
 # TEST_SECONDS is how long a test may take; TEST_CYCLES, TRACE_STACKS and
 # FUZZ_CALLS, where they are set, tell tests to try longer than usual, and

@@ -13,8 +13,9 @@ a line each:
 
 OLD has to be found exactly once, where any space stands for any other, so that no
 line of a list goes out of date unnoticed: "lists" sees to that, and to nothing
-else.  All of it happens in copies of the tree in WORKDIR.  The tests have to pass there as long as nothing is changed; a
-change that does not compile is an error.  Prints TAP.
+else.  All of it happens in copies of the tree in WORKDIR.  The tests have to
+pass there as long as nothing is changed; a change that does not compile is an
+error.  Prints TAP.
 """
 import argparse
 import fnmatch

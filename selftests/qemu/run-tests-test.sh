@@ -98,4 +98,23 @@ result $? "so are the programs that are linked in other ways"
 ! grep -q -e '^fault_' -e '^kunit-' "$work/fast" && grep -q '^kunit-' "$work/debug" &&
 	grep -q '^fault_test ' "$work/debug" && ! grep -q '^codectl_error' "$work/debug"
 result $? "each kernel has what it can run"
+
+# What ./quickstart check runs on the fast kernel: a pattern of nothing would go unseen.
+eval "$(sed -n '/^fast_tests="/,/"$/p' "$top/quickstart")"
+empty=''
+set -f
+for pattern in ${fast_tests:-none}; do
+	found=''
+	while read -r name _; do
+		# shellcheck disable=SC2254
+		case $name in
+		$pattern) found=yes; break ;;
+		esac
+	done < "$work/fast"
+	[ -n "$found" ] || empty="$empty $pattern"
+done
+set +f
+echo "# empty:${empty:- none}"
+[ -z "$empty" ]
+result $? "each pattern of what check runs on the fast kernel is of a test"
 finish
