@@ -34,6 +34,12 @@ struct sframe_fde {
 	u32		fre_off;
 };
 
+/* Whether the start that the entry at @fde says is in two cache lines. */
+static bool sframe_is_across(unsigned long fde)
+{
+	return fde % 64 > 64 - sizeof(u64);
+}
+
 /**
  * sframe_set_header() - check a header and lay out the section by it
  * @sec: the section, with @sec->start and @sec->end set
@@ -69,6 +75,12 @@ int sframe_set_header(struct sframe_section *sec,
 	sec->fixed_fp = hdr->cfa_fixed_fp_offset;
 	sec->fixed_ra = hdr->cfa_fixed_ra_offset;
 	sec->pcrel = hdr->flags & SFRAME_F_FDE_FUNC_START_PCREL;
+	/*
+	 * What a long run reads is whole lines from where it starts. The first such run
+	 * starts with the index, the other ends with it.
+	 */
+	sec->across = sframe_is_across(sec->fdes) ||
+		      sframe_is_across(sec->fdes + hdr->num_fdes * sizeof(struct sframe_fde_idx));
 
 	return 0;
 }
@@ -136,15 +148,6 @@ sframe_prefetch(unsigned long run, unsigned long other, unsigned long quarter)
 }
 
 /*
- * Whether the start that the entry at @fde says is in two cache lines.  If so, that of
- * any other is whose distance is a multiple of a line.
- */
-static __always_inline bool sframe_is_across(unsigned long fde)
-{
-	return fde % 64 > 64 - sizeof(u64);
-}
-
-/*
  * The last entry that starts at or below @ip, or the first.  It is in one of two runs
  * of entries that overlap, as long as a power of two each; from there on a run is
  * halved.  No run leaves the index, be what is read of it right or 0.
@@ -163,15 +166,13 @@ sframe_bisect(const struct sframe_section *sec, struct sframe_cursor *cur,
 	const s64 key = ip - sec->bias - (pcrel ? 0 : sec->start);
 	const unsigned int last = sizeof(u64) - 1;
 	unsigned long fdes = sec->fdes, mid, step;
-	bool across;
 
 	step = sizeof(struct sframe_fde_idx) << ilog2(sec->num_fdes);
 	mid = fdes + sec->num_fdes * sizeof(struct sframe_fde_idx) - step;
-	across = sframe_is_across(fdes) || sframe_is_across(mid);
 	while (step >= SFRAME_PREFETCH) {
 		step /= 4;
 		sframe_prefetch(fdes, mid, step);
-		if (unlikely(across))
+		if (unlikely(sec->across))
 			sframe_prefetch(fdes + last, mid + last, step);
 		fdes = sframe_choose(cur, fdes, mid, key, pcrel);
 		fdes = sframe_choose(cur, fdes, fdes + 2 * step, key, pcrel);

@@ -92,6 +92,7 @@ struct sframe_fde_idx {
  * @fixed_fp: offset of the saved frame pointer from the CFA, or 0: in the FREs
  * @fixed_ra: offset of the return address from the CFA, or 0: in the FREs
  * @pcrel: function starts are relative to their own field, not to @start
+ * @across: what is read first of the FDE index is in two cache lines each time
  *
  * Everything but @start, @end and @bias comes from the header.  The FDE index and the
  * FRE sub-section lie within the section.
@@ -107,6 +108,7 @@ struct sframe_section {
 	s8		fixed_fp;
 	s8		fixed_ra;
 	bool		pcrel;
+	bool		across;
 };
 
 int sframe_set_header(struct sframe_section *sec,
