@@ -3,7 +3,7 @@
 #
 # The main job: programs without frame pointers under perf record, on a kernel
 # with codectl=off and with codectl on, side by side.  The exit status is 0 only
-# if what must hold held.
+# if all checks pass.
 
 set -u
 
@@ -278,7 +278,7 @@ draw_flames || fail "the flame graph"
 
 echo
 if [ "$failed" = 0 ]; then
-	echo "demo: what must hold held"
+	echo "demo: all checks passed"
 else
 	echo "demo: FAILED"
 fi

@@ -71,7 +71,7 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
 
 /* --- regions */
 
-/* Functions may be added anywhere in the region, not only behind the others. */
+/* Functions may be added anywhere in the region, not only after the others. */
 #define CODECTL_REGION_REWRITE	0x1
 
 /**
@@ -253,7 +253,7 @@ void codectl_build_leave(struct codectl_builder *b, uint32_t off);
 /* From @off on the caller's FP is nowhere to be found. */
 void codectl_build_fp_undef(struct codectl_builder *b, uint32_t off);
 /*
- * An epilogue begins here, and behind it, at the offset given to
+ * An epilogue begins here, and after it, at the offset given to
  * codectl_build_resume(), things are as they are now.
  */
 void codectl_build_save(struct codectl_builder *b);
@@ -271,7 +271,7 @@ int codectl_build_end(struct codectl_builder *b, uint32_t len);
  * struct codectl_shape - a function of a usual shape
  * @len: its length
  * @frame: SP is @frame bytes lower in the body than at the entry
- * @prologue: offset behind the instruction that makes it so
+ * @prologue: offset after the instruction that makes it so
  * @rets: offsets of the "ret" instructions, of one byte, in increasing order
  * @nr_rets: how many
  * @__reserved: 0
@@ -281,7 +281,7 @@ int codectl_build_end(struct codectl_builder *b, uint32_t len);
  * bytes, and the instruction right before each "ret" gives them back.
  * codectl_rows_fp(): "push %rbp; mov %rsp, %rbp" at the entry, maybe after an
  * "endbr64", and "leave" or "pop %rbp" right before each "ret"; @frame is not
- * used, @prologue is the offset behind the "mov".
+ * used, @prologue is the offset after the "mov".
  */
 struct codectl_shape {
 	uint32_t len;

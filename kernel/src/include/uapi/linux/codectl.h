@@ -232,7 +232,7 @@ struct code_jit_unwind_fre {
  *
  * The table is aligned to 8.  All rows of @next come after all rows here, in
  * the declared order, and with another @ip_off, retired or not.  An address
- * behind a place where they do not, or behind %CODE_JIT_MAX_TABLES tables, has
+ * after a place where they do not, or after %CODE_JIT_MAX_TABLES tables, has
  * no rule: the stack ends there, truncated.
  *
  * There is one writer at a time.  Code may be reached once @used_len covers its
