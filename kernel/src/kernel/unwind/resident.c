@@ -24,6 +24,9 @@
 #define RESIDENT_HASH_BITS	17
 /* Rules of the kind that no compiler makes many of. */
 #define RESIDENT_MAX_STEPS	1024
+/* Entries of the index that any table may have, and those for each of its rows. */
+#define RESIDENT_FREE_BLOCKS	65536
+#define RESIDENT_ROW_BLOCKS	16
 
 /**
  * struct resident_builder - a table while it is made
@@ -124,7 +127,7 @@ static int resident_add_rule(struct resident_builder *b, u64 rule)
 	}
 
 	if (table->nr_rules == RESIDENT_MAX_RULES)
-		return -ENOSPC;
+		return -E2BIG;
 	if (table->nr_rules == b->rules_room) {
 		ret = resident_resize_rules(b, max(2 * b->rules_room, 64));
 		if (ret)
@@ -164,7 +167,7 @@ static int resident_add_step(struct resident_builder *b,
 	}
 
 	if (nr == RESIDENT_MAX_STEPS)
-		return -ENOSPC;
+		return -E2BIG;
 	ret = resident_resize(b, (void **)&table->steps, sizeof(*table->steps),
 			      nr, nr + 1);
 	if (ret)
@@ -305,6 +308,10 @@ static int resident_make_blocks(struct resident_builder *b)
 	u32 nr = (table->size >> RESIDENT_BLOCK_SHIFT) + 1, i, row = 0;
 	int ret;
 
+	/* Two functions at either end of 4 GiB would take the room of all files. */
+	if (nr > RESIDENT_FREE_BLOCKS + (u64)RESIDENT_ROW_BLOCKS * table->nr_rows)
+		return -E2BIG;
+
 	ret = resident_resize(b, (void **)&table->blocks,
 			      sizeof(*table->blocks), 0, nr);
 	if (ret)
@@ -353,7 +360,8 @@ static int resident_fill(struct resident_builder *b,
  * Return: the table, for resident_free(), or an error: -EINVAL if the section is
  * malformed anywhere or its FDEs are not sorted, -EOPNOTSUPP for an encoding that
  * is not decoded, -ENODATA without a function, -EFAULT if it cannot be read,
- * -ENOSPC beyond @max or where there are too many rules, -EINTR, -ENOMEM.
+ * -ENOSPC beyond @max, -E2BIG where there are too many rules or too few rows for
+ * so much text, -EINTR, -ENOMEM.
  */
 struct resident_table *resident_build(const struct sframe_section *sec,
 				      size_t max)

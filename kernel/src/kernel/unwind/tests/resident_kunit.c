@@ -267,6 +267,12 @@ static void refused(struct kunit *test)
 	fdes[1].func = good.func + U32_MAX;
 	KUNIT_EXPECT_EQ(test, build(test, fdes, 2, SZ_1M), -EINVAL);
 
+	/* So far apart that what is between them takes more than they do. */
+	fdes[1].func = good.func + 4 * SZ_1M;
+	KUNIT_EXPECT_EQ(test, build(test, fdes, 2, SZ_1M), 0);
+	fdes[1].func = good.func + 8 * SZ_1M;
+	KUNIT_EXPECT_EQ(test, build(test, fdes, 2, SZ_1M), -E2BIG);
+
 	/* The last row of the last function, too. */
 	fdes[1].func = good.func + 16;
 	fdes[1].fre[0].start = 1;
