@@ -240,7 +240,7 @@ static int resident_add_function(struct resident_builder *b,
 	u32 size;
 	int ret;
 
-	if (start > b->end && b->table->nr_rows) {
+	if (start > b->end) {
 		ret = resident_add_row(b, b->end, KEPT_TYPE(KEPT_UNCOVERED));
 		if (ret)
 			return ret;

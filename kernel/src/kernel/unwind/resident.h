@@ -2,6 +2,7 @@
 #ifndef _UNWIND_RESIDENT_H
 #define _UNWIND_RESIDENT_H
 
+#include <linux/nospec.h>
 #include <linux/types.h>
 
 #include "kept_rule.h"
@@ -49,11 +50,17 @@ struct resident_table *resident_build(const struct sframe_section *sec,
 				      size_t max);
 void resident_free(struct resident_table *table);
 
-/* The last row that starts at or before @off, which is less than @table->size. */
+/*
+ * The last row that starts at or before @off, which is less than @table->size; the branch
+ * that found it so may have been predicted, for an address that user space has chosen.
+ */
 static __always_inline u32 resident_row(const struct resident_table *table,
 					u32 off)
 {
-	u32 row = table->blocks[off >> RESIDENT_BLOCK_SHIFT];
+	u32 row;
+
+	off = array_index_nospec(off, table->size);
+	row = table->blocks[off >> RESIDENT_BLOCK_SHIFT];
 
 	while (table->starts[row + 1] <= off)
 		row++;

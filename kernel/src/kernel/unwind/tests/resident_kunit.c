@@ -96,6 +96,19 @@ static void same_as_decoder(struct kunit *test)
 	encode_and_compare(test, fdes, ARRAY_SIZE(fdes), -0x2010, -0x1400);
 }
 
+/* Of a function of no bytes nothing is known, nor of what is between it and the next. */
+static void empty_function_first(struct kunit *test)
+{
+	static const struct fde_spec fdes[] = {
+		{ .func = -0x1000, .size = 0 },
+		{ .func = -0xf00, .size = 0x40, .nr = 1, .fre = {
+			{ 0, INFO(SP, 1, 0), { 8 } } } },
+		{ .func = -0xe00, .size = 0 },
+	};
+
+	encode_and_compare(test, fdes, ARRAY_SIZE(fdes), -0x1010, -0xd00);
+}
+
 /* Without FREs there is no rule; that is not to be covered by nothing. */
 static void no_rule_is_no_gap(struct kunit *test)
 {
@@ -285,6 +298,7 @@ static void refused(struct kunit *test)
 
 static struct kunit_case resident_test_cases[] = {
 	KUNIT_CASE(same_as_decoder),
+	KUNIT_CASE(empty_function_first),
 	KUNIT_CASE(no_rule_is_no_gap),
 	KUNIT_CASE(signal_after_function),
 	KUNIT_CASE(hole_before_signal),
