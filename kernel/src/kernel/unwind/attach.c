@@ -29,6 +29,10 @@
 
 /* Who attaches and who detaches; lookups hold RCU. */
 static DEFINE_MUTEX(attach_mutex);
+/* One table is made at a time: what it takes is counted when it is there. */
+static DEFINE_MUTEX(attach_build_mutex);
+/* Of an attachment, @nlink. */
+static DEFINE_SPINLOCK(attach_names_lock);
 static DEFINE_HASHTABLE(attachments, 10);
 static LIST_HEAD(attachment_list);
 static size_t attached_bytes;
@@ -125,14 +129,19 @@ static void attachment_free_mark(struct fsnotify_mark *mark)
 
 /*
  * Only a name came or went, which changes no byte.  Whatever else is changed, the time
- * may have been set back after a write that nobody was told of.
+ * may have been set back after a write that nobody was told of.  Of two names at once
+ * the second change is one of nothing, and the table is lost.
  */
 static bool attachment_is_renamed(struct codectl_attachment *a,
 				  const struct inode *inode)
 {
-	unsigned int nlink = READ_ONCE(inode->i_nlink);
+	unsigned int was;
 
-	return xchg(&a->nlink, nlink) != nlink && !attachment_differs(a);
+	guard(spinlock)(&attach_names_lock);
+	was = a->nlink;
+	a->nlink = READ_ONCE(inode->i_nlink);
+
+	return a->nlink != was && !attachment_differs(a);
 }
 
 static int attachment_handle_event(struct fsnotify_mark *mark, u32 mask,
@@ -286,7 +295,8 @@ static int attach_watch(struct codectl_attachment *a)
 		fill_mg_cmtime(&stat, STATX_MTIME, inode);
 	a->mtime = inode_get_mtime(inode);
 	a->file_size = i_size_read(inode);
-	WRITE_ONCE(a->nlink, READ_ONCE(inode->i_nlink));
+	scoped_guard(spinlock, &attach_names_lock)
+		a->nlink = READ_ONCE(inode->i_nlink);
 	scoped_guard(mutex, &attach_mutex) {
 		hash_add_rcu(attachments, &a->node, (unsigned long)inode);
 		WRITE_ONCE(codectl_nr_attached, codectl_nr_attached + 1);
@@ -332,7 +342,7 @@ static int attach_read_table(struct codectl_attachment *a,
 	return 0;
 }
 
-/* Others may have taken the room meanwhile, or the file was written to. */
+/* The limit may be lower now, or the file was written to. */
 static int attach_publish(struct codectl_attachment *a)
 {
 	guard(mutex)(&attach_mutex);
@@ -350,7 +360,23 @@ static int attach_publish(struct codectl_attachment *a)
 	return 0;
 }
 
-/* Without the descriptor; on failure, what there is of it is left to the caller. */
+/* Of several at once each would have all the room that there is. */
+static int attach_build(struct codectl_attachment *a,
+			const struct code_file_info *info)
+{
+	int ret;
+
+	ret = mutex_lock_killable(&attach_build_mutex);
+	if (ret)
+		return ret;
+
+	ret = attach_read_table(a, info) ?: attach_publish(a);
+	mutex_unlock(&attach_build_mutex);
+
+	return ret;
+}
+
+/* Without table and descriptor; on failure, what there is of it is left to the caller. */
 static int attach_fill(struct codectl_attachment *a,
 		       const struct code_file_info *info)
 {
@@ -363,10 +389,8 @@ static int attach_fill(struct codectl_attachment *a,
 	ret = attach_check_segments(a);
 	if (!ret)
 		ret = attach_get_file(a, info->fd);
-	if (!ret)
-		ret = attach_watch(a);
 
-	return ret ?: attach_read_table(a, info);
+	return ret ?: attach_watch(a);
 }
 
 static struct codectl_attachment *attach_make(const struct code_file_info *info)
@@ -382,9 +406,7 @@ static struct codectl_attachment *attach_make(const struct code_file_info *info)
 	INIT_RCU_WORK(&a->work, attachment_free_work);
 	fsnotify_init_mark(&a->mark, attach_group);
 
-	ret = attach_fill(a, info);
-	if (!ret)
-		ret = attach_publish(a);
+	ret = attach_fill(a, info) ?: attach_build(a, info);
 	if (ret) {
 		attachment_put(a);
 		return ERR_PTR(ret);

@@ -35,7 +35,7 @@ enum attachment_state {
  * @id: never that of anything else
  * @mtime: when the file was last written to before the table was attached
  * @file_size: its size then
- * @nlink: how many names it had when its attributes last changed
+ * @nlink: how many names it had when its attributes last changed; under a lock
  * @state: &enum attachment_state
  * @table: the table
  * @nr_segments: entries in @segments

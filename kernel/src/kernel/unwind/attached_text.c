@@ -92,7 +92,7 @@ static int vma_look_twice(struct mm_struct *mm, unsigned long addr,
 	ret = vma_look(mm, addr, view);
 	if (ret <= 0)
 		return ret;
-	/* All of the second look after the first. */
+	/* All of the second look after the first: pairs with vma_set_pgoff(). */
 	smp_rmb();
 	ret = vma_look(mm, addr, &again);
 

@@ -124,7 +124,8 @@ void rule_walk_set_gap(struct rule_walk *walk, unsigned long addr,
 		    !resident_find_hole(text->table, addr, text->bias, &start, &end))
 			return;
 	}
-	if (start >= end)
+	/* What was looked up last may be what comes after the text of @addr. */
+	if (addr < start || addr >= end)
 		return;
 
 	walk->gap = start;

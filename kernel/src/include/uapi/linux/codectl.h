@@ -390,8 +390,9 @@ struct code_file_segment {
  *
  * Further errors: EEXIST if the file has a table, EAGAIN if it was written to
  * meanwhile, ETXTBSY if it is mapped shared for writing, so that nobody would be told
- * of writes, ENOSPC where all tables take more than kernel.codectl_attached_kb or
- * this one has too many different rules, EINTR, ENOMEM, EMFILE, ENFILE.
+ * of writes, ENOSPC where all tables take more than kernel.codectl_attached_kb,
+ * E2BIG where this one has too many different rules or few rows for a great deal of
+ * text, EINTR, ENOMEM, EMFILE, ENFILE.
  */
 struct code_file_info {
 	__s32		fd;
