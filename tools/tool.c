@@ -126,6 +126,12 @@ int open_proc(pid_t pid, const char *name)
 	return fd;
 }
 
+/* One of U+0080 to U+009F, in two bytes. */
+static bool is_c1(const char *text)
+{
+	return text[0] == '\302' && (text[1] & 0xe0) == 0x80;
+}
+
 char *escape(const char *text, size_t len, const char *also)
 {
 	char *copy = need(malloc(4 * len + 1)), *to = copy;
@@ -133,7 +139,8 @@ char *escape(const char *text, size_t len, const char *also)
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = text[i];
 
-		if (c < ' ' || c == 127 || (c && strchr(also, c)))
+		if (c < ' ' || c == 127 || (c && strchr(also, c)) ||
+		    (i + 1 < len && is_c1(text + i)) || (i && is_c1(text + i - 1)))
 			to += sprintf(to, "\\%03o", c);
 		else
 			*to++ = c;

@@ -438,6 +438,7 @@ static void what_a_terminal_would_obey(void)
 	CHECK(escapes_to("plain \\ \303\244", 10, "", "plain \\ \303\244"));
 	CHECK(escapes_to("a\033[1m\177", 6, "", "a\\033[1m\\177"));
 	CHECK(escapes_to("a\0b", 3, ";", "a\\000b"));
+	CHECK(escapes_to("\302\23331m\302\240\302", 8, "", "\\302\\23331m\302\240\302"));
 	CHECK(escapes_to("a;b c", 5, "; ", "a\\073b\\040c"));
 	CHECK(escapes_to("", 0, "", ""));
 }
