@@ -122,6 +122,7 @@ static const char *look_at(int fd, struct image *image, bool *elf)
 	if (!*elf)
 		return "not an ELF program or library for x86-64";
 	image->trusted = is_trusted(fd, &stat);
+	image->secret = !(stat.st_mode & 0004);
 	if (stat.st_size > (image->trusted ? MAX_SIZE : MAX_COPIED))
 		return image->trusted ? "larger than 4 GiB" :
 		       "larger than 1 GiB, and not known to be root's";

@@ -11,12 +11,12 @@
 /*
  * An ELF file in memory.  @trusted: it belongs to root or this user, nobody else can
  * write to it, and its mount is one that root has made for this mount namespace.  Else
- * it is a copy, which does not change while it is read.
+ * it is a copy, which does not change while it is read.  @secret: not all can read it.
  */
 struct image {
 	void *data;
 	size_t size;
-	bool trusted;
+	bool trusted, secret;
 };
 
 /*

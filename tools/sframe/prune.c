@@ -31,11 +31,33 @@ struct contents {
 	size_t nr_entries;
 };
 
+/* Whether it is digits, and then the suffix. */
+static bool is_digits(const char *name, const char *suffix)
+{
+	size_t digits = strspn(name, "0123456789abcdef");
+
+	return digits && !strcmp(name + digits, suffix);
+}
+
+static bool is_entry(const char *name)
+{
+	return *name == '.' ? is_digits(name + 1, STORE_NEW) :
+			      is_digits(name, STORE_SUFFIX);
+}
+
+/* Whether there are tables below it, or folders of tables. */
+static bool is_folder(const char *name, unsigned int depth)
+{
+	return (strlen(name) == 2 && is_digits(name, "")) ||
+	       (depth == 1 && !strcmp(name, STORE_HASHES));
+}
+
 static void add_entry(struct contents *contents, int folder, const char *name)
 {
 	struct stat stat;
 
-	if (fstatat(contents->folders[folder], name, &stat, AT_SYMLINK_NOFOLLOW) ||
+	if (!is_entry(name) ||
+	    fstatat(contents->folders[folder], name, &stat, AT_SYMLINK_NOFOLLOW) ||
 	    !S_ISREG(stat.st_mode))
 		return;
 	contents->entries = need(reallocarray(contents->entries, contents->nr_entries + 1,
@@ -57,15 +79,14 @@ static void read_folder(struct contents *contents, int fd, unsigned int depth)
 	contents->folders = need(reallocarray(contents->folders, index + 1, sizeof(int)));
 	contents->folders[contents->nr_folders++] = fd;
 	while (dir && (entry = readdir(dir))) {
-		int sub;
+		int sub = -1;
 
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		sub = depth < 3 ? openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY |
-					 O_NOFOLLOW | O_CLOEXEC) : -1;
+		if (depth < 3 && is_folder(entry->d_name, depth))
+			sub = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY |
+				     O_NOFOLLOW | O_CLOEXEC);
 		if (sub >= 0)
 			read_folder(contents, sub, depth + 1);
-		else
+		else if (depth > 1)
 			add_entry(contents, index, entry->d_name);
 	}
 	if (dir)

@@ -17,7 +17,6 @@
 #include "table_file.h"
 
 #define FOLDER	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define SUFFIX	".sframe"
 
 /* Another one, which is only read; or -1. */
 static int packaged = -1;
@@ -71,9 +70,9 @@ void store_look_into(const char *path)
 }
 
 /* The folder @name in @at; -1 with errno. */
-static int open_folder(int at, const char *name, bool make)
+static int open_folder(int at, const char *name, bool make, mode_t mode)
 {
-	if (make && mkdirat(at, name, 0755) && errno != EEXIST)
+	if (make && mkdirat(at, name, mode) && errno != EEXIST)
 		return -1;
 	return openat(at, name, FOLDER);
 }
@@ -84,11 +83,11 @@ static int open_place(int store, const struct store_key *key, char **name, bool 
 	char *digits = hex_build_id(key->bytes, key->len);
 	int at = store, folder;
 
-	*name = format("%s" SUFFIX, digits + 2);
+	*name = format("%s" STORE_SUFFIX, digits + 2);
 	digits[2] = '\0';
 	if (key->is_hash)
-		at = open_folder(store, "sha256", make);
-	folder = at < 0 ? -1 : open_folder(at, digits, make);
+		at = open_folder(store, STORE_HASHES, make, 0700);
+	folder = at < 0 ? -1 : open_folder(at, digits, make, 0755);
 	if (at >= 0 && at != store)
 		close(at);
 	free(digits);
@@ -149,7 +148,7 @@ void store_remove(int store, const struct store_key *key)
 }
 
 /* Writes all of it under another name, and only then has it take the name's place. */
-static bool write_in(int folder, const char *name, const struct object *object,
+static bool write_in(int folder, const char *name, mode_t mode, const struct object *object,
 		     const struct table *table)
 {
 	unsigned long long random;
@@ -159,9 +158,9 @@ static bool write_in(int folder, const char *name, const struct object *object,
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return false;
-	temporary = format(".%llx.new", random);
+	temporary = format(".%llx" STORE_NEW, random);
 	fd = openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0644);
+		    mode);
 	if (fd >= 0) {
 		good = table_file_write(fd, object, table) && !fsync(fd) &&
 		       !renameat(folder, temporary, folder, name);
@@ -175,12 +174,13 @@ static bool write_in(int folder, const char *name, const struct object *object,
 	return good;
 }
 
-bool store_put(int store, const struct store_key *key, const struct object *object,
-	       const struct table *table)
+bool store_put(int store, const struct store_key *key, bool secret,
+	       const struct object *object, const struct table *table)
 {
 	char *name;
 	int folder = open_place(store, key, &name, true);
-	bool good = folder >= 0 && write_in(folder, name, object, table);
+	bool good = folder >= 0 &&
+		    write_in(folder, name, secret ? 0600 : 0644, object, table);
 	int error = errno;
 
 	if (folder >= 0)
@@ -198,7 +198,7 @@ bool store_write(const char *path, const struct object *object,
 				    format(".");
 	int folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool good = folder >= 0 &&
-		    write_in(folder, slash ? slash + 1 : path, object, table);
+		    write_in(folder, slash ? slash + 1 : path, 0644, object, table);
 	int error = errno;
 
 	if (folder >= 0)

@@ -15,6 +15,11 @@
 
 #define STORE_CACHE	"/var/cache/codectl/sframe"
 #define STORE_PACKAGED	"/usr/lib/codectl/sframe"
+#define STORE_SUFFIX	".sframe"
+/* Folder of tables by SHA-256. */
+#define STORE_HASHES	"sha256"
+/* What is being written is .DIGITS and this. */
+#define STORE_NEW	".new"
 #define STORE_MAX_MIB	1024
 #define STORE_MAX_DAYS	90
 
@@ -45,9 +50,12 @@ int store_read(int store, const struct store_key *key);
 /* Removes a table that is there, or looks no more into that folder if it has it. */
 void store_remove(int store, const struct store_key *key);
 
-/* Puts a table there, in place of one that there is; all of it or false with errno. */
-bool store_put(int store, const struct store_key *key, const struct object *object,
-	       const struct table *table);
+/*
+ * Puts a table there, in place of one that there is; all of it or false with errno.  That
+ * of a file which is @secret, or not believed, only the user can read.
+ */
+bool store_put(int store, const struct store_key *key, bool secret,
+	       const struct object *object, const struct table *table);
 
 /* The same for a file named @path, which need not lie in a store. */
 bool store_write(const char *path, const struct object *object,
@@ -60,7 +68,8 @@ struct store_pruned {
 
 /*
  * Removes what was not used for @days, and then what was not used for longest until
- * @bytes are left, as well as what a process that was killed has left behind.  False
+ * @bytes are left, as well as what a process that was killed has left behind.  What has
+ * a name that no table has is left as it is: the folder may be another one.  False
  * with errno if something could not be removed.
  */
 bool store_prune(int store, uint64_t bytes, unsigned long days,

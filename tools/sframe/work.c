@@ -16,6 +16,8 @@
 
 #define PROGRESS_US	200000
 
+const char work_killed[] = "who made its table was killed";
+
 struct shared {
 	atomic_size_t next;
 	struct totals totals[];		/* of each process */
@@ -51,7 +53,7 @@ static const char *get_key(const struct work *work, const struct image *image,
 	return image_hash(image, key) ? NULL : "cannot make its SHA-256";
 }
 
-static const char *keep(const struct work *work, const struct store_key *key,
+static const char *keep(const struct work *work, const struct store_key *key, bool secret,
 			const struct conversion *conversion)
 {
 	const struct object *object = &conversion->object;
@@ -59,7 +61,7 @@ static const char *keep(const struct work *work, const struct store_key *key,
 
 	if (work->output)
 		return store_write(work->output, object, table) ? NULL : strerror(errno);
-	return store_put(work->store, key, object, table) ? NULL : strerror(errno);
+	return store_put(work->store, key, secret, object, table) ? NULL : strerror(errno);
 }
 
 /* What is left to do of a conversion that has started. */
@@ -83,7 +85,7 @@ static const char *finish(const struct work *work, const struct image *image,
 	wrong = convert_finish(conversion);
 	if (wrong)
 		return wrong;
-	wrong = keep(work, &key, conversion);
+	wrong = keep(work, &key, image->secret, conversion);
 	if (!wrong)
 		totals_count(totals, conversion);
 	table_free(&conversion->table);
@@ -97,7 +99,7 @@ static void convert(const struct work *work, size_t i, struct totals *totals)
 	struct image image;
 	bool elf;
 
-	tell(work, i, "who made its table was killed");
+	tell(work, i, work_killed);
 	wrong = image_open(path, work->tree && !work->wrong, &image, &elf);
 	if (!wrong) {
 		wrong = convert_start(&conversion, image.data, image.size);
@@ -192,8 +194,11 @@ struct totals work_run(const struct work *work)
 			break;
 	if (jobs && !started)
 		die("cannot start a process: %s", strerror(errno));
-	if (!wait_all(work, shared, started))
-		die("a process that converts files was killed");
+	if (!wait_all(work, shared, started)) {
+		totals.failed++;
+		if (!work->quiet)
+			fputs("codectl: a process that converts files was killed\n", stderr);
+	}
 	for (unsigned long i = 0; i < started; i++)
 		totals_add(&totals, &shared->totals[i]);
 	munmap(shared, shared_size(jobs));

@@ -10,6 +10,9 @@
 /* Of a text in shared memory, which is cut to fit. */
 #define WRONG_SIZE	96
 
+/* One of them: another one may have more memory. */
+extern const char work_killed[];
+
 /*
  * What is to be done with files.  Either @store or @output.
  */
@@ -28,7 +31,7 @@ struct work {
 
 /*
  * Converts them, and says on standard error what went wrong and, if that is a
- * terminal, how far it is.
+ * terminal, how far it is.  A process that is killed counts as a file that failed.
  */
 struct totals work_run(const struct work *work);
 

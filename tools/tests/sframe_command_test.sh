@@ -73,6 +73,22 @@ by_content()
 	chmod 644 "$dir/object"
 }
 
+# Functions and stack frames of a file that others cannot read.
+only_who_may_read_it()
+{
+	id=$(readelf -n "$CFI" | sed -n 's/.*Build ID: //p')
+	rest=${id#??}
+	table=$store/${id%"$rest"}/$rest.sframe
+
+	[ "$(stat -c %a "$store/sha256")" = 700 ] && [ "$(stat -c %a "$table")" = 644 ] &&
+		chmod 750 "$dir/object" &&
+		sframe --force --store "$store" "$dir/object" &&
+		[ "$(stat -c %a "$table")" = 600 ] &&
+		chmod 644 "$dir/object" &&
+		sframe --force --store "$store" "$dir/object" &&
+		[ "$(stat -c %a "$table")" = 644 ]
+}
+
 what_is_there_stays()
 {
 	expect 0 '1 files whose table was there' -v --store "$store" "$dir/object" &&
@@ -113,6 +129,7 @@ damage()
 run "one file, to OUT" one_file_to_out
 run "a file by its build-id" by_build_id
 run "a file by its contents, also if others can write to it" by_content
+run "a table is for who may read the file" only_who_may_read_it
 run "what is there stays, but by force" what_is_there_stays
 run "a tree, each inode once" a_tree
 run "pruning" pruning

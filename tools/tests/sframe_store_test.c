@@ -276,7 +276,7 @@ static bool put(int store, uint8_t name, bool is_hash)
 	bool good;
 
 	CHECK(table_write(&row, 1, object.table_addr, &table));
-	good = store_put(store, &key, &object, &table) && store_has(store, &key);
+	good = store_put(store, &key, false, &object, &table) && store_has(store, &key);
 	table_free(&table);
 	return good;
 }
@@ -316,7 +316,7 @@ static void a_store_follows_no_symbolic_link(void)
 	int store = store_open(folder);
 
 	CHECK(!symlinkat("/tmp", store, "cd"));
-	CHECK(!store_has(store, &key) && !store_put(store, &key, &object, &table));
+	CHECK(!store_has(store, &key) && !store_put(store, &key, false, &object, &table));
 	CHECK(!unlinkat(store, "cd", 0));
 	close(store);
 }
@@ -393,6 +393,31 @@ static void pruning_removes_what_was_not_used(void)
 	close(store);
 }
 
+/* Its folder may turn out to be that of somebody else. */
+static void pruning_removes_nothing_else(void)
+{
+	static const char * const others[] = {
+		"passwd", "ab.sframe", "ab/passwd", "ab/.passwd", "ab/x1.sframe", "etc/00.sframe",
+		"ab/sha256/00.sframe", "sha256/00/cd/ef.sframe",
+	};
+	static const char * const folders[] = {
+		"etc", "ab", "ab/sha256", "sha256", "sha256/00", "sha256/00/cd",
+	};
+	int store = store_open(folder);
+	struct store_pruned pruned;
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		mkdirat(store, folders[i], 0755);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		close(openat(store, others[i], O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+		age(store, others[i], 100);
+	}
+	CHECK(store_prune(store, 0, 1, &pruned) && !pruned.removed);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		CHECK(is_there(store, others[i]));
+	close(store);
+}
+
 int main(void)
 {
 	char name[] = "/tmp/codectl-store-XXXXXX", *command;
@@ -416,6 +441,7 @@ int main(void)
 	RUN(tables_of_packages_come_first);
 	RUN(a_table_is_removed);
 	RUN(pruning_removes_what_was_not_used);
+	RUN(pruning_removes_nothing_else);
 	image_close(&image);
 	command = format("rm -rf %s", folder);
 	if (system(command))
