@@ -2,6 +2,7 @@
 /* The command: gives files tables for as long as it runs. */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <linux/codectl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -40,6 +41,8 @@
 #define LOOK_AT_BYTES	(64L << 20)
 /* How often progress is told where that is no terminal. */
 #define SAY_SECONDS	60
+/* How long files that anybody may have made are waited for at the start. */
+#define FIRST_SECONDS	300
 
 struct attach {
 	struct files files;
@@ -63,7 +66,9 @@ static const char unmade[] = "nobody gets to make its table";
 static const char damaged[] = "its table in the store is damaged, or of another version";
 static const char refused[] = "the kernel refuses its table";
 
+static const char too_large[] = "its table has too many rules, or few for so much code";
 static const char no_room[] = "no room: see kernel.codectl_attached_kb";
+static const char no_share[] = "no room but for other files: see kernel.codectl_attached_kb";
 
 static volatile sig_atomic_t ended, asked;
 
@@ -121,6 +126,8 @@ static const char *attach_table(struct file *file, const struct loaded_table *ta
 		return NULL;
 	if (errno == ENOSPC)
 		return no_room;
+	if (errno == E2BIG)
+		return too_large;
 	return errno == EEXIST ? "it has a table already" :
 	       errno == EINVAL || errno == EOPNOTSUPP ? refused :
 	       errno == EAGAIN ? written :
@@ -151,14 +158,9 @@ static const char *key_of(struct file *file)
 	file->written = st.st_mtim;
 	file->changed = st.st_ctim;
 	path = path_of(file);
-	wrong = work_key(path, &file->key, &ended);
+	wrong = work_key(path, &file->key, &file->believed, &ended);
 	free(path);
 	return wrong;
-}
-
-static bool differ(struct timespec a, struct timespec b)
-{
-	return a.tv_sec != b.tv_sec || a.tv_nsec != b.tv_nsec;
 }
 
 /*
@@ -170,7 +172,42 @@ static bool is_written_to(const struct file *file)
 	struct stat st;
 
 	return fstat(file->fd, &st) || st.st_size != file->size ||
-	       differ(st.st_mtim, file->written) || differ(st.st_ctim, file->changed);
+	       files_differ(st.st_mtim, file->written) ||
+	       files_differ(st.st_ctim, file->changed);
+}
+
+static void detach(struct file *file)
+{
+	close(file->attached);
+	file->attached = -1;
+}
+
+static const char *attached_kb = "/proc/sys/kernel/codectl_attached_kb";
+
+/* Of what all tables may take, three quarters are for files that anybody may have made. */
+static unsigned long long room_for_anybody(void)
+{
+	FILE *limit = fopen(attached_kb, "re");
+	unsigned long long kb = ULLONG_MAX / 1024;
+
+	if (limit && fscanf(limit, "%llu", &kb) != 1)
+		kb = 0;
+	if (limit)
+		fclose(limit);
+	return kb / 4 * 3 * 1024;
+}
+
+/* Counts what it takes; false if that is too much. */
+static bool takes_its_share(struct attach *a, struct file *file)
+{
+	file->bytes = bytes_of(file->attached);
+	if (files_is_anybodys(file)) {
+		if (file->bytes + a->files.anybodys_bytes > room_for_anybody())
+			return false;
+		a->files.anybodys_bytes += file->bytes;
+	}
+	a->bytes += file->bytes;
+	return true;
 }
 
 /* By the table that is in the store by now. */
@@ -184,25 +221,33 @@ static const char *attach_file(struct attach *a, struct file *file)
 		return gone;
 	wrong = attach_stored(file, stored);
 	close(stored);
-	if (!wrong && is_written_to(file)) {
-		close(file->attached);
-		file->attached = -1;
-		wrong = written;
-	}
+	if (wrong)
+		return wrong;
+	wrong = is_written_to(file) ? written : takes_its_share(a, file) ? NULL : no_share;
+	if (wrong)
+		detach(file);
 	return wrong;
 }
 
 /* ------------------------------------------------------------------ all files */
 
-/* It has a table now, or never gets one; but a table that is no good is made again. */
+/* Whether it may have a table in a while, though nobody changes it. */
+static bool may_pass(const char *wrong)
+{
+	return wrong == written || wrong == busy || wrong == gone || wrong == unmade ||
+	       !strcmp(wrong, work_killed) || !strcmp(wrong, strerror(ENOMEM));
+}
+
+/* It has a table now, or gets none; but a table that is no good is made again. */
 static void settle(struct attach *a, struct file *file, const char *wrong)
 {
+	bool unmakeable = wrong && !may_pass(wrong);
+
 	file->pending = false;
 	if (!wrong)
 		wrong = attach_file(a, file);
 	if (!wrong) {
 		a->nr++;
-		a->bytes += bytes_of(file->attached);
 		return;
 	}
 	if ((wrong == damaged || wrong == refused) && !file->remade) {
@@ -215,8 +260,10 @@ static void settle(struct attach *a, struct file *file, const char *wrong)
 	close(file->fd);
 	file->fd = -1;
 	a->without++;
+	file->hopeless = unmakeable || wrong == damaged || wrong == refused ||
+			 wrong == too_large;
 	a->full |= wrong == no_room;
-	a->again |= wrong == written || wrong == busy || wrong == gone || wrong == unmade;
+	a->again |= may_pass(wrong);
 	if (a->verbose || file->named)
 		fprintf(stderr, "codectl: %s: %s\n", file->name, wrong);
 }
@@ -301,18 +348,35 @@ static void report(const struct attach *a)
 {
 	fprintf(stderr, "codectl: %zu files have tables now, of %.1f MiB; %zu have none\n",
 		a->nr, a->bytes / 1048576.0, a->without);
+	if (count_pending(&a->files))
+		fprintf(stderr, "codectl: %zu more are being converted\n",
+			count_pending(&a->files));
 	if (a->files.unopened)
 		fprintf(stderr, "codectl: %zu mappings could not be looked at: %s\n",
 			a->files.unopened, strerror(a->files.error));
+}
+
+/* Whether what is left to be converted is what anybody may have made, without end. */
+static bool only_anybodys(const struct attach *a)
+{
+	for (size_t i = 0; i < a->files.old; i++) {
+		const struct file *file = &a->files.file[i];
+
+		if (file->pending && !files_is_anybodys(file))
+			return false;
+	}
+	return a->all;
 }
 
 /* All that there are tables to be made for at the start, which may take minutes. */
 static void attach_first(struct attach *a)
 {
 	bool terminal = isatty(STDERR_FILENO);
-	time_t said = time(NULL);
+	time_t start = time(NULL), said = start;
 
 	while (attach_new(a) && !ended) {
+		if (time(NULL) - start >= FIRST_SECONDS && only_anybodys(a))
+			break;
 		if (terminal) {
 			fprintf(stderr, "\r%zu files have tables, %zu to come ", a->nr,
 				count_pending(&a->files));
@@ -389,7 +453,8 @@ static void stay(struct attach *a, struct follow *follow, struct child *child)
 {
 	while (!ended && !(child->pid && child_has_ended(child))) {
 		if (follow) {
-			follow_wait(follow, &a->files, FOLLOW_MS);
+			follow_wait(follow, &a->files,
+				    a->files.old < a->files.nr ? 0 : FOLLOW_MS);
 			attach_new(a);
 		} else {
 			usleep(FOLLOW_MS * 1000);
@@ -489,8 +554,11 @@ int cmd_attach(int argc, char **argv)
 	a.store = store_open(a.store_path);
 	if (a.all) {
 		follow = follow_start();
-		if (!files_add_all(&a.files))
-			die("cannot look at all processes: %s", strerror(errno));
+		if (!files_add_all(&a.files)) {
+			fprintf(stderr, "codectl: cannot look at all processes: %s\n",
+				strerror(errno));
+			a.again = true;
+		}
 	}
 	catch_signals();
 	attach_first(&a);

@@ -14,6 +14,9 @@
 #include "../tool.h"
 #include "converter.h"
 
+/* That one is given, so that what is mapped meanwhile need not wait for all. */
+#define BATCH		64
+
 /* Where memory runs out, this can be done again. */
 static void be_first_to_go(void)
 {
@@ -51,19 +54,19 @@ static void run(const struct work *work, const struct files *files, pid_t parent
 	let_go(files);
 	be_first_to_go();
 	sched_setscheduler(0, SCHED_IDLE, &param);
+	store_prune(work->store, (uint64_t)STORE_MAX_MIB << 20, STORE_MAX_DAYS, &pruned);
 	work_run(work);
 	store_prune(work->store, (uint64_t)STORE_MAX_MIB << 20, STORE_MAX_DAYS, &pruned);
 	_exit(0);
 }
 
-/* The files that are pending, as paths of this process. */
-static void collect(struct work *work, struct files *files)
+/* Of the files that are pending some, as paths of this process. */
+static void collect(struct work *work, struct files *files, bool anybodys)
 {
-	work->paths = need(calloc(files->nr, sizeof(*work->paths)));
-	for (size_t i = 0; i < files->nr; i++) {
+	for (size_t i = 0; i < files->nr && work->nr < BATCH; i++) {
 		struct file *file = &files->file[i];
 
-		if (!file->pending)
+		if (!file->pending || files_is_anybodys(file) != anybodys)
 			continue;
 		file->given = true;
 		file->job = work->nr;
@@ -81,7 +84,11 @@ void converter_start(struct converter *converter, struct files *files, int store
 	};
 	pid_t parent = getpid();
 
-	collect(&work, files);
+	work.paths = need(calloc(BATCH, sizeof(*work.paths)));
+	/* Of those that anybody may have made there may be any number. */
+	collect(&work, files, false);
+	if (!work.nr)
+		collect(&work, files, true);
 	converter->nr = work.nr;
 	converter->wrong = mmap(NULL, work.nr * sizeof(*converter->wrong),
 				PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

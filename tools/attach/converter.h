@@ -13,9 +13,9 @@ struct converter {
 };
 
 /*
- * Starts one for all files that are pending, and tells each which one it is.  It
- * leaves the tables in the store, of which it removes what is too much then; and
- * ends with this process.
+ * Starts one for some of the files that are pending, those that not anybody may have made
+ * first, and tells each which one it is.  It leaves the tables in the store, of which it
+ * removes what is too much before and then; and ends with this process.
  */
 void converter_start(struct converter *converter, struct files *files, int store);
 

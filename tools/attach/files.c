@@ -21,16 +21,22 @@ uint64_t files_now(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-/* Whether the file is there already; if so, it was seen just now. */
+/*
+ * Whether the file is there already; if so, it was seen just now.  Without a descriptor it
+ * may have been changed, or be another one by now.
+ */
 static bool is_known(struct files *files, const struct stat *stat)
 {
 	for (size_t i = 0; i < files->nr; i++) {
 		struct file *file = &files->file[i];
 
-		if (file->dev == stat->st_dev && file->ino == stat->st_ino) {
+		if (file->dev != stat->st_dev || file->ino != stat->st_ino)
+			continue;
+		if (!file->hopeless || !files_differ(file->changed, stat->st_ctim)) {
 			file->seen = files_now();
 			return true;
 		}
+		file->hopeless = false;
 	}
 	return false;
 }

@@ -21,6 +21,9 @@ struct file {
 	uint64_t seen;		/* when somebody had it mapped: files_now() */
 	int attached;		/* what CODE_ATTACH_FILE has returned, or -1 */
 	struct store_key key;	/* of its table */
+	bool believed;		/* root's or the user's, where nobody else can write */
+	unsigned long long bytes; /* that it takes in the kernel */
+	bool hopeless;		/* it gets none unless it is changed */
 	bool pending;		/* that is not in the store yet */
 	bool given;		/* to a converter */
 	size_t job;		/* which one of its files it is then */
@@ -34,6 +37,7 @@ struct files {
 	struct file *file;
 	size_t nr;
 	size_t old;		/* those that were looked at before */
+	unsigned long long anybodys_bytes; /* of files_is_anybodys() */
 	size_t unopened;	/* mappings whose file could not be opened */
 	int error;		/* why the last of these could not */
 	bool only_looks;	/* notes who is mapped, and adds nothing */
@@ -41,6 +45,17 @@ struct files {
 
 /* Nanoseconds of the monotonic clock. */
 uint64_t files_now(void);
+
+static inline bool files_differ(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec || a.tv_nsec != b.tv_nsec;
+}
+
+/* Whether it is one that others than root and the user may have made as they like. */
+static inline bool files_is_anybodys(const struct file *file)
+{
+	return !file->believed && !file->named;
+}
 
 /* Adds the regular file that the user has named; false with errno, EINVAL if it is none. */
 bool files_add_named(struct files *files, const char *path);
@@ -63,7 +78,8 @@ bool files_add_all(struct files *files);
 #define FILES_UNMAPPED	600
 
 /*
- * Forgets what is of no use any more: files that got no table, or lost it since, and
+ * Forgets what is of no use any more: files that got no table but may get one, or lost it
+ * since, and
  * deleted ones that nobody has mapped, which would take up room on their disk.  With
  * @unmapped also those that were not mapped for that many seconds, so that their file
  * systems can be unmounted; else -1.  Whether there is room for other tables now, or

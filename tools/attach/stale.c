@@ -29,10 +29,13 @@ static bool is_deleted(const struct file *file)
 	return !fstat(file->fd, &stat) && !stat.st_nlink;
 }
 
-static void close_file(struct file *file)
+static void close_file(struct files *files, const struct file *file)
 {
-	if (file->attached >= 0)
+	if (file->attached >= 0) {
 		close(file->attached);
+		if (files_is_anybodys(file))
+			files->anybodys_bytes -= file->bytes;
+	}
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->name);
@@ -75,12 +78,12 @@ bool files_drop_stale(struct files *files, int unmapped)
 	looked = looked && look_who_is_mapped(files);
 	for (size_t i = 0; i < files->nr; i++) {
 		struct file *file = &files->file[i];
-		bool fails = i < old && file->attached < 0 && !file->pending;
+		bool fails = i < old && file->attached < 0 && !file->pending && !file->hopeless;
 		bool lost = file->attached >= 0 && was_written_to(file);
 
 		if (fails || lost || (looked && is_left_over(file, look, unmapped))) {
 			any |= file->attached >= 0;
-			close_file(file);
+			close_file(files, file);
 			files->old -= i < old;
 		} else {
 			files->file[kept++] = *file;

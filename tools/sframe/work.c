@@ -205,7 +205,7 @@ struct totals work_run(const struct work *work)
 	return totals;
 }
 
-const char *work_key(const char *path, struct store_key *key,
+const char *work_key(const char *path, struct store_key *key, bool *believed,
 		     const volatile sig_atomic_t *stop)
 {
 	const struct work work = { 0 };
@@ -214,7 +214,8 @@ const char *work_key(const char *path, struct store_key *key,
 	const char *wrong;
 
 	wrong = image_key(path, &image, key, stop);
-	if (wrong || !image.trusted)
+	*believed = !wrong && image.trusted;
+	if (!*believed)
 		return wrong;
 	wrong = convert_start(&conversion, image.data, image.size);
 	if (!wrong) {

@@ -36,10 +36,11 @@ struct work {
 struct totals work_run(const struct work *work);
 
 /*
- * The key by which the table of a file is kept; what is wrong, or NULL.  That of a file
- * which is not believed is given up once a signal handler sets *@stop.
+ * The key by which the table of a file is kept, and whether it is believed; what is wrong,
+ * or NULL.  That of a file which is not believed is given up once a signal handler sets
+ * *@stop.
  */
-const char *work_key(const char *path, struct store_key *key,
+const char *work_key(const char *path, struct store_key *key, bool *believed,
 		     const volatile sig_atomic_t *stop);
 
 #endif

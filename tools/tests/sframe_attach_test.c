@@ -136,6 +136,7 @@ static void let_go(struct attach *a)
 			close(file->attached);
 		file->attached = -1;
 		file->pending = false;
+		file->hopeless = false;
 	}
 	a->files.old = a->files.nr;
 	files_drop_stale(&a->files, -1);
@@ -264,6 +265,102 @@ static void and_once_only(void)
 	let_go(&a);
 	unlink(path);
 	free(path);
+}
+
+static void what_gets_no_table_is_asked_once(void)
+{
+	struct attach a = { .store = store_open(store) };
+	char *path = in_folder("text"), *command = format("echo text > %s", path);
+
+	CHECK(!system(command) && files_add_named(&a.files, path));
+	a.files.file[0].named = false;
+	attach_added(&a);
+	CHECK(a.without == 1 && !a.again);
+	files_drop_stale(&a.files, -1);
+	CHECK(a.files.nr == 1 && files_add_named(&a.files, path) && a.files.nr == 1);
+	/* What is changed is another matter. */
+	CHECK(!system(command) && files_add_named(&a.files, path) && a.files.nr == 2);
+	files_drop_stale(&a.files, -1);
+	CHECK(a.files.nr == 1 && a.files.file[0].fd >= 0 && !a.files.old);
+	let_go(&a);
+	unlink(path);
+	free(command);
+	free(path);
+}
+
+/* @nr files to be converted, the last of which is not one that anybody may have made. */
+static void make_pending(struct files *files, size_t nr)
+{
+	files->file = calloc(nr, sizeof(*files->file));
+	for (files->nr = 0; files->nr < nr; files->nr++)
+		files->file[files->nr] = (struct file){
+			.fd = open(object, O_RDONLY | O_CLOEXEC), .attached = -1,
+			.pending = true, .believed = files->nr == nr - 1,
+		};
+}
+
+/* How many it gives to a converter, which are no longer pending then. */
+static size_t convert_some(struct files *files, int at)
+{
+	struct converter converter = { 0 };
+	size_t nr = 0;
+
+	converter_start(&converter, files, at);
+	while (!converter_has_ended(&converter))
+		usleep(1000);
+	for (size_t i = 0; i < files->nr; i++) {
+		nr += files->file[i].given;
+		files->file[i].pending &= !files->file[i].given;
+		files->file[i].given = false;
+	}
+	converter_free(&converter);
+	return nr;
+}
+
+static void what_anybody_has_made_comes_last(void)
+{
+	struct files files = { 0 };
+	int at = store_open(store);
+
+	fflush(stdout);
+	make_pending(&files, 67);
+	CHECK(convert_some(&files, at) == 1 && !files.file[66].pending);
+	CHECK(convert_some(&files, at) == 64);
+	CHECK(convert_some(&files, at) == 2);
+	while (files.nr)
+		close(files.file[--files.nr].fd);
+	free(files.file);
+	close(at);
+}
+
+/* Whether the object gets a table where others that anybody has made take @bytes. */
+static bool has_room_beside(unsigned long long bytes, mode_t mode)
+{
+	struct attach a = { .store = store_open(store), .files.anybodys_bytes = bytes };
+	char *path = add_copy(&a, "share", false);
+	bool attached;
+
+	CHECK(!chmod(path, mode));
+	attach_added(&a);
+	attached = a.nr;
+	CHECK(a.nr + a.without == 1 && !a.again && !a.full);
+	let_go(&a);
+	unlink(path);
+	free(path);
+	return attached;
+}
+
+static void what_anybody_has_made_leaves_room(void)
+{
+	char *limit = in_folder("limit"), *command = format("echo 4 > %s", limit);
+
+	CHECK(!system(command));
+	attached_kb = limit;
+	CHECK(has_room_beside(3 << 10, 0666) && !has_room_beside((3 << 10) + 1, 0666));
+	CHECK(has_room_beside(1 << 20, 0644));
+	unlink(limit);
+	free(command);
+	free(limit);
 }
 
 static void a_cpu_that_comes_is_followed(void)
@@ -433,6 +530,9 @@ int main(void)
 	RUN(what_may_be_over_is_tried_again);
 	RUN(a_table_that_is_no_good_is_made_again);
 	RUN(and_once_only);
+	RUN(what_gets_no_table_is_asked_once);
+	RUN(what_anybody_has_made_comes_last);
+	RUN(what_anybody_has_made_leaves_room);
 	RUN(a_cpu_that_comes_is_followed);
 	RUN(what_there_is_no_descriptor_for_is_counted);
 	RUN(the_exit_status_is_that_of_the_command);

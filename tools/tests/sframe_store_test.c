@@ -187,21 +187,24 @@ static void a_key_says_who_can_write(void)
 {
 	char path[] = CFI_OBJECT "-XXXXXX";
 	struct store_key by_id, by_content, hash;
+	bool believed;
 	volatile sig_atomic_t stop = 0;
 	int fd = mkstemp(path);
 
 	CHECK(fd >= 0 && write(fd, image.data, image.size) == (ssize_t)image.size);
-	CHECK(!work_key(path, &by_id, &stop) && !by_id.is_hash && by_id.len == 20);
+	CHECK(!work_key(path, &by_id, &believed, &stop) && believed && !by_id.is_hash);
+	CHECK(by_id.len == 20);
 	fchmod(fd, 0666);
-	CHECK(!work_key(path, &by_content, &stop) && by_content.is_hash);
+	CHECK(!work_key(path, &by_content, &believed, &stop) && !believed);
+	CHECK(by_content.is_hash);
 	CHECK(image_hash(&image, &hash) && by_content.len == hash.len &&
 	      !memcmp(by_content.bytes, hash.bytes, hash.len));
 	stop = 1;
-	CHECK(work_key(path, &by_content, &stop));
+	CHECK(work_key(path, &by_content, &believed, &stop));
 	stop = 0;
 	close(fd);
 	unlink(path);
-	CHECK(work_key(path, &hash, &stop));
+	CHECK(work_key(path, &hash, &believed, &stop));
 }
 
 /* A process with mounts of its own, or -1; whoever is not root needs user namespaces. */
