@@ -58,6 +58,7 @@ exists()
 		;;
 	"make "*) grep -q "^${1#make }:" Makefile.am ;;
 	tst-*) grep -q "^+++ b/.*/$1\.c$" glibc-patches/*.patch ;;
+	kunit-*) grep -q "\.name = \"${1#kunit-}\",$" kernel/src/kernel/unwind/tests/*_kunit.c ;;
 	*:*) file=$(source_of "${1%:*}") && has_case "$file" "${1#*:}" ;;
 	*) source_of "$1" > /dev/null ;;
 	esac
@@ -89,7 +90,8 @@ check_promises()
 	while read -r name; do
 		exists "$name" || exists "libcodectl-$name" ||
 			complain "$promises has $name, which there is not"
-	done < <(grep -o -E '\b[a-z][a-z_0-9-]*_test(\.sh)?(:[a-z_0-9]+)?\b' "$promises" | sort -u)
+	done < <(grep -o -E '\b([a-z][a-z_0-9-]*_test(\.sh)?(:[a-z_0-9]+)?|kunit-[a-z_0-9]+)\b' "$promises" |
+		sort -u)
 }
 
 while read -r row; do

@@ -65,6 +65,17 @@ printf '%s\n' 'ok 1 x' 'ok 2 y' 'ok 3 z' 1..3 | tee "$work/libcodectl-c_test.tap
 	expect_count "no other number" '`a_test`' '9 of 9' '9 of 9'
 }
 
+# What docs/debian.md has for a machine with the packages, and in a comment.
+commands=$(sed -n '/that kernel booted:$/,/^The service/s/^    //p' docs/debian.md |
+	sed 's/  *# or once: /\n/; s/^apt /&-y /')
+[ "$(wc -l <<< "$commands")" = 4 ]
+result $? "docs/debian.md has four commands to install and to record"
+missing=$(while read -r command; do
+	grep -q -F -- "$command" machine/matrix/packages.sh || echo "$command"
+done <<< "$commands")
+[ -z "$missing" ]
+result $? "... which packages.sh runs as they stand there${missing:+, but for $missing}"
+
 run "each command of README, and make's of the other pages, is there" \
 	scripts/check-commands.sh "$PWD"
 finish
