@@ -6,6 +6,7 @@
 #include <linux/kthread.h>
 #include <linux/seqlock.h>
 
+#include "../walk_text.h"
 #include "registry_mm.h"
 
 static DECLARE_COMPLETION(looking);
@@ -289,6 +290,20 @@ static void outlives_the_registry(struct kunit *test)
 	codectl_region_put(region);
 }
 
+/* What was looked up last may be the text after the one that the frame is in. */
+static void gap_is_around_the_address(struct kunit *test)
+{
+	struct rule_walk *walk = kunit_kzalloc(test, sizeof(*walk), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, walk);
+	rule_walk_set_gap(walk, BASE - 1, BASE, END);
+	rule_walk_set_gap(walk, END, BASE, END);
+	KUNIT_EXPECT_EQ(test, walk->gap_size, 0);
+	rule_walk_set_gap(walk, END - 1, BASE, END);
+	KUNIT_EXPECT_EQ(test, walk->gap, BASE);
+	KUNIT_EXPECT_EQ(test, walk->gap_size, END - BASE);
+}
+
 static struct kunit_case lookup_test_cases[] = {
 	KUNIT_CASE(lookups_while_it_changes),
 	KUNIT_CASE_SLOW(lookups_beside_neighbours),
@@ -298,6 +313,7 @@ static struct kunit_case lookup_test_cases[] = {
 	KUNIT_CASE(next_in_a_change),
 	KUNIT_CASE_SLOW(next_while_it_is_replaced),
 	KUNIT_CASE(outlives_the_registry),
+	KUNIT_CASE(gap_is_around_the_address),
 	{}
 };
 
