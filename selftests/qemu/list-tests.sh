@@ -58,6 +58,7 @@ list_kunit()
 list_all()
 {
 	list_selftests
+	list_files '' kselftest "$top"/selftests/qemu/kselftest_test.sh
 	list_files libcodectl- libcodectl "$top"/libcodectl/tests/*_test.c
 	list_files '' jit-demo/tests "$top"/jit-demo/tests/*_test.sh
 	list_files '' trace "$top"/selftests/trace/*_test.sh
