@@ -83,7 +83,8 @@ function miss(b, is,    unit)
 	unit = bound_how[b] == "percent" ? " %" : bound_how[b] == "ratio" ? " x" : ""
 	missed = missed (missed == "" ? "" : ", ") bound_name[b] \
 		 (is == "none" ? " was not measured" :
-		  sprintf(" is %.4g%s of at most %s%s", is, unit, bound_limit[b], unit))
+		  sprintf(" is %.4g%s of at most %s%s%s", is, unit, bound_limit[b], unit,
+			  bound_why[b] == "" ? "" : " (" bound_why[b] ")"))
 }
 
 function judge(    b, is, met, says)
@@ -118,6 +119,7 @@ FILENAME == ARGV[1] {
 	bound_how[bounds] = $3
 	bound_with[bounds] = $4
 	bound_limit[bounds] = $5
+	bound_why[bounds] = $6
 	next
 }
 {

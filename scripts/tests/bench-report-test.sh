@@ -49,6 +49,9 @@ expect "percent dearer, missed" 1 '0 of 1 bounds hold; name is 50 % of at most 4
 	name group/ours/8 percent group/theirs/8 49
 expect "at most, met" 0 '1 of 1 bounds hold' name group/ours/8 most - 150
 expect "at most, missed" 1 '0 of 1 bounds hold; name is 150 of at most 149' name group/ours/8 most - 149
+expect "a miss that is known" 1 '0 of 1 bounds hold; name is 150 of at most 149 (of this much)' \
+	name group/ours/8 most - 149 'of this much'
+expect "a known miss that is none" 0 '1 of 1 bounds hold' name group/ours/8 most - 150 'of this much'
 expect "a figure that is not there" 1 '0 of 1 bounds hold; name was not measured' \
 	name group/ours/9 ratio group/theirs/8 100
 expect "another that is not there" 1 '0 of 1 bounds hold; name was not measured' \
