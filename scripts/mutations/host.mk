@@ -81,9 +81,9 @@ obj/sframe/%.o: tools/sframe/%.c
 	$(CONVERT) -c -o $@ $<
 
 CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test sframe_attach_test
-ATTACH	:= converter files ready stale
+ATTACH	:= converter files keep keepers owner ready stale
 
-$(CONVERTER_TESTS:%=obj/sframe/%.o): obj/sframe/%.o: tools/tests/%.c
+$(CONVERTER_TESTS:%=obj/sframe/%.o) obj/sframe/keepers_test.o: obj/sframe/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
 	$(CONVERT) -c -o $@ $<
 
@@ -101,6 +101,10 @@ bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_ho
 
 # It includes what else there is of attach.
 bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o
+
+bin/keepers_test: obj/sframe/keepers_test.o obj/tools/tool.o
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^
 
 $(filter-out %_hostile_test,$(CONVERTER_TESTS:%=bin/%)): bin/%: obj/sframe/%.o $(TABLES:%=obj/sframe/%.o) obj/tools/tool.o $(CFI)
 	@mkdir -p $(@D)

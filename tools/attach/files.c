@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,14 +26,14 @@ uint64_t files_now(void)
  * Whether the file is there already; if so, it was seen just now.  Without a descriptor it
  * may have been changed, or be another one by now.
  */
-static bool is_known(struct files *files, const struct stat *stat)
+static bool is_known(struct files *files, dev_t dev, ino_t ino, struct timespec changed)
 {
 	for (size_t i = 0; i < files->nr; i++) {
 		struct file *file = &files->file[i];
 
-		if (file->dev != stat->st_dev || file->ino != stat->st_ino)
+		if (file->dev != dev || file->ino != ino)
 			continue;
-		if (!file->hopeless || !files_differ(file->changed, stat->st_ctim)) {
+		if (!file->hopeless || !files_differ(file->changed, changed)) {
 			file->seen = files_now();
 			return true;
 		}
@@ -69,7 +70,7 @@ static bool add(struct files *files, const char *path, const char *name, bool na
 		errno = EINVAL;
 		return false;
 	}
-	if (is_known(files, &stat))
+	if (is_known(files, stat.st_dev, stat.st_ino, stat.st_ctim))
 		close(fd);
 	else
 		append(files, &stat, fd, name, named);
@@ -81,21 +82,53 @@ bool files_add_named(struct files *files, const char *path)
 	return add(files, path, path, true);
 }
 
+static bool is_owners(const struct files *files, pid_t pid)
+{
+	uid_t owner;
+
+	return !files->of_one || (owner_of(pid, &owner) && owner == files->owner);
+}
+
+/* Without asking whoever serves the file system, who need not answer. */
+static bool is_known_already(struct files *files, int at)
+{
+	struct statx st;
+
+	return !statx(at, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_CTIME,
+		      &st) &&
+	       is_known(files, makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino,
+			(struct timespec){ st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec });
+}
+
+/* @at leads to what the process has mapped. */
+static bool add_mapped(struct files *files, pid_t pid, int at, const char *name)
+{
+	char *path;
+	bool good;
+
+	/* It may have become another's since: what is mapped here would be, too. */
+	if (!is_owners(files, pid) || is_known_already(files, at) || files->only_looks)
+		return true;
+	path = format("/proc/self/fd/%d", at);
+	good = add(files, path, name, false);
+	free(path);
+	return good;
+}
+
 void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 		       unsigned long end, const char *name)
 {
 	char *path = format("/proc/%d/map_files/%lx-%lx", pid, start, end);
-	struct stat st;
-	bool good;
+	int at = open(path, O_PATH | O_CLOEXEC);
+	bool good = at >= 0 && add_mapped(files, pid, at, name);
 
-	good = !stat(path, &st);
-	if (good && !is_known(files, &st) && !files->only_looks)
-		good = add(files, path, name, false);
 	if (!good && (errno == EPERM || errno == EACCES || errno == EMFILE ||
 		      errno == ENFILE)) {
 		files->unopened++;
 		files->error = errno;
 	}
+	if (at >= 0)
+		close(at);
 	free(path);
 }
 
@@ -134,10 +167,13 @@ bool files_add_all(struct files *files)
 	struct dirent *entry;
 	bool good = proc;
 
-	while (proc && (entry = readdir(proc)))
-		if (isdigit((unsigned char)entry->d_name[0]) &&
-		    !files_add_process(files, strtol(entry->d_name, NULL, 10)))
+	while (proc && (entry = readdir(proc))) {
+		pid_t pid = strtol(entry->d_name, NULL, 10);
+
+		if (isdigit((unsigned char)entry->d_name[0]) && is_owners(files, pid) &&
+		    !files_add_process(files, pid))
 			good &= errno != EMFILE && errno != ENFILE && errno != ENOMEM;
+	}
 	if (proc)
 		closedir(proc);
 	return good;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "../sframe/store.h"
+#include "owner.h"
 
 /* A program or library. */
 struct file {
@@ -41,6 +42,8 @@ struct files {
 	size_t unopened;	/* mappings whose file could not be opened */
 	int error;		/* why the last of these could not */
 	bool only_looks;	/* notes who is mapped, and adds nothing */
+	bool of_one;		/* what processes of @owner have mapped, and no other's */
+	uid_t owner;
 };
 
 /* Nanoseconds of the monotonic clock. */
@@ -67,7 +70,10 @@ bool files_add_named(struct files *files, const char *path);
  */
 bool files_add_process(struct files *files, pid_t pid);
 
-/* The mapping [start, end) of a process; what has gone meanwhile is passed over. */
+/*
+ * The mapping [start, end) of a process; what has gone meanwhile is passed over.  Of
+ * a file that is there already its file system, which may not answer, is asked nothing.
+ */
 void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 		       unsigned long end, const char *name);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../tool.h"
+#include "files.h"
 #include "follow.h"
 
 #define RING_PAGES	64
@@ -56,7 +57,8 @@ static bool open_ring(struct follow *f, int cpu)
 		return errno == ENODEV;		/* the CPU is offline */
 	ring = mmap(NULL, (1 + RING_PAGES) * f->page, PROT_READ | PROT_WRITE, MAP_SHARED,
 		    fd, 0);
-	if (ring == MAP_FAILED)
+	/* No other process is to keep it. */
+	if (ring == MAP_FAILED || madvise(ring, (1 + RING_PAGES) * f->page, MADV_DONTFORK))
 		return false;
 	f->poll[f->nr] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	f->ring[f->nr++] = ring;
@@ -130,8 +132,9 @@ static void copy(const struct follow *f, const void *ring, uint64_t pos, void *t
 	memcpy((char *)to + first, data, len - first);
 }
 
-static void add_record(struct follow *f, struct files *files, const void *ring,
-		       uint64_t pos, const struct perf_event_header *header)
+static void take_record(struct follow *f, const void *ring, uint64_t pos,
+			const struct perf_event_header *header, follow_take *take,
+			void *arg)
 {
 	struct mapped mapped = { 0 };
 
@@ -145,12 +148,11 @@ static void add_record(struct follow *f, struct files *files, const void *ring,
 	/* Without a file there is no inode. */
 	if ((header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER &&
 	    mapped.ino && mapped.prot & PROT_EXEC)
-		files_add_mapping(files, mapped.pid, mapped.addr,
-				  mapped.addr + mapped.len, mapped.name);
+		take(arg, mapped.pid, mapped.addr, mapped.addr + mapped.len, mapped.name);
 }
 
-static void read_ring(struct follow *f, struct files *files,
-		      struct perf_event_mmap_page *ring)
+static void read_ring(struct follow *f, struct perf_event_mmap_page *ring,
+		      follow_take *take, void *arg)
 {
 	/* Pairs with the barrier of perf_output_put_handle(). */
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
@@ -161,25 +163,26 @@ static void read_ring(struct follow *f, struct files *files,
 		copy(f, ring, tail, &header, sizeof(header));
 		if (header.size < sizeof(header))
 			break;
-		add_record(f, files, ring, tail, &header);
+		take_record(f, ring, tail, &header, take, arg);
 		tail += header.size;
 	}
 	/* The kernel may write the space only after it was read. */
 	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
 }
 
-void follow_wait(struct follow *f, struct files *files, int ms)
+bool follow_wait(struct follow *f, int ms, follow_take *take, void *arg)
 {
+	bool lost;
+
 	poll(f->poll, f->nr, ms);
 	for (long i = 0; i < f->nr; i++)
-		read_ring(f, files, f->ring[i]);
+		read_ring(f, f->ring[i], take, arg);
 	/* A CPU that comes has no event, nor has one any more that was offline. */
 	if (has_changed(f) || f->some) {
 		f->some = !open_rings(f);
 		f->lost = true;
 	}
-	/* What no record tells of, the processes do. */
-	if (f->lost)
-		files_add_all(files);
+	lost = f->lost;
 	f->lost = false;
+	return lost;
 }

@@ -52,6 +52,16 @@ check()
 	result $status "$what"
 }
 
+# eventually COMMAND... - it succeeds within a minute
+eventually()
+{
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		"$@" && return
+		sleep "$try"
+	done
+	return 1
+}
+
 # codectl_is STATUS ARG... - it exits with that status
 codectl_is()
 {

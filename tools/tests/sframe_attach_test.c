@@ -16,6 +16,7 @@ static long stand_in(long number, ...);
 #define syscall		stand_in
 #include "attach/attach.c"
 #include "attach/follow.c"
+#include "attach/tables.c"
 #undef syscall
 
 /*
@@ -105,8 +106,15 @@ static bool eventually(bool (*is_so)(const char *arg), const char *arg)
 
 /* ------------------------------------------------------------------ its parts */
 
+static struct tables new_tables(void)
+{
+	return (struct tables){
+		.store = store_open(store), .ended = &ended, .quarters = TABLES_ANYBODYS,
+	};
+}
+
 /* A copy of the object as a file to be looked at; with @large one that is all hashed. */
-static char *add_copy(struct attach *a, const char *name, bool large)
+static char *add_copy(struct tables *a, const char *name, bool large)
 {
 	char *path = in_folder(name), *command = format("cp %s %s", object, path);
 
@@ -120,14 +128,14 @@ static char *add_copy(struct attach *a, const char *name, bool large)
 }
 
 /* Until all that was added has a table or none. */
-static void attach_added(struct attach *a)
+static void attach_added(struct tables *a)
 {
 	fflush(stdout);
-	while (attach_new(a))
+	while (tables_make(a))
 		usleep(1000);
 }
 
-static void let_go(struct attach *a)
+static void let_go(struct tables *a)
 {
 	for (size_t i = 0; i < a->files.nr; i++) {
 		struct file *file = &a->files.file[i];
@@ -146,7 +154,7 @@ static void let_go(struct attach *a)
 
 static void a_pass_is_bounded(void)
 {
-	struct attach a = { .store = store_open(store) };
+	struct tables a = new_tables();
 	char *first = add_copy(&a, "first", true), *second = add_copy(&a, "second", true);
 
 	ended = 1;
@@ -167,13 +175,13 @@ static void a_pass_is_bounded(void)
 /* Whether it is tried again that the kernel says @error of a file. */
 static bool is_tried_again(int error)
 {
-	struct attach a = { .store = store_open(store) };
+	struct tables a = new_tables();
 	char *path = add_copy(&a, "busy", false);
 
 	error_to_give = error;
 	attach_added(&a);
 	error_to_give = 0;
-	CHECK(!a.nr && a.without == 1 && a.files.file[0].fd < 0);
+	CHECK(!a.nr && a.without == (error != EEXIST) && a.files.file[0].fd < 0);
 	let_go(&a);
 	unlink(path);
 	free(path);
@@ -182,7 +190,7 @@ static bool is_tried_again(int error)
 
 static void what_is_written_to_meanwhile_is_noticed(void)
 {
-	struct attach a = { .store = store_open(store) };
+	struct tables a = new_tables();
 	char *path = add_copy(&a, "written", false);
 
 	written_meanwhile = path;
@@ -197,7 +205,7 @@ static void what_is_written_to_meanwhile_is_noticed(void)
 
 static void what_may_be_over_is_tried_again(void)
 {
-	struct attach a = { .store = -1 };
+	struct tables a = { .store = -1 };
 	struct file file = { .fd = -1, .name = object, .key = { .len = 2 } };
 
 	CHECK(is_tried_again(ETXTBSY) && is_tried_again(EAGAIN));
@@ -228,7 +236,7 @@ static void what_there_is_no_descriptor_for_is_counted(void)
 	CHECK(files.error == EMFILE || files.error == EPERM);
 }
 
-static void damage_table(const struct attach *a, const struct store_key *key)
+static void damage_table(const struct tables *a, const struct store_key *key)
 {
 	int fd = store_read(a->store, key);
 	char *path = format("/proc/self/fd/%d", fd);
@@ -240,10 +248,10 @@ static void damage_table(const struct attach *a, const struct store_key *key)
 
 static void a_table_that_is_no_good_is_made_again(void)
 {
-	struct attach a = { .store = store_open(store) };
+	struct tables a = new_tables();
 	char *path = add_copy(&a, "again", false);
 
-	CHECK(!key_of(&a.files.file[0]));
+	CHECK(!key_of(&a, &a.files.file[0]));
 	damage_table(&a, &a.files.file[0].key);
 	attach_added(&a);
 	CHECK(a.nr == 1 && !a.without && a.files.file[0].attached >= 0);
@@ -254,7 +262,7 @@ static void a_table_that_is_no_good_is_made_again(void)
 
 static void and_once_only(void)
 {
-	struct attach a = { .store = store_open(store) };
+	struct tables a = new_tables();
 	char *path = add_copy(&a, "once", false);
 
 	nr_calls = 0;
@@ -269,7 +277,7 @@ static void and_once_only(void)
 
 static void what_gets_no_table_is_asked_once(void)
 {
-	struct attach a = { .store = store_open(store) };
+	struct tables a = new_tables();
 	char *path = in_folder("text"), *command = format("echo text > %s", path);
 
 	CHECK(!system(command) && files_add_named(&a.files, path));
@@ -334,12 +342,14 @@ static void what_anybody_has_made_comes_last(void)
 }
 
 /* Whether the object gets a table where others that anybody has made take @bytes. */
-static bool has_room_beside(unsigned long long bytes, mode_t mode)
+static bool has_room_beside(unsigned long long bytes, unsigned int quarters, mode_t mode)
 {
-	struct attach a = { .store = store_open(store), .files.anybodys_bytes = bytes };
+	struct tables a = new_tables();
 	char *path = add_copy(&a, "share", false);
 	bool attached;
 
+	a.files.anybodys_bytes = bytes;
+	a.quarters = quarters;
 	CHECK(!chmod(path, mode));
 	attach_added(&a);
 	attached = a.nr;
@@ -356,45 +366,69 @@ static void what_anybody_has_made_leaves_room(void)
 
 	CHECK(!system(command));
 	attached_kb = limit;
-	CHECK(has_room_beside(3 << 10, 0666) && !has_room_beside((3 << 10) + 1, 0666));
-	CHECK(has_room_beside(1 << 20, 0644));
+	CHECK(has_room_beside(3 << 10, TABLES_ANYBODYS, 0666));
+	CHECK(!has_room_beside((3 << 10) + 1, TABLES_ANYBODYS, 0666));
+	CHECK(has_room_beside(1 << 10, TABLES_ONE_USERS, 0666));
+	CHECK(!has_room_beside((1 << 10) + 1, TABLES_ONE_USERS, 0666));
+	CHECK(has_room_beside(1 << 20, TABLES_ONE_USERS, 0644));
 	unlink(limit);
 	free(command);
 	free(limit);
 }
 
+static void take_nothing(void *arg, pid_t pid, unsigned long start, unsigned long end,
+			 const char *name)
+{
+	(void)arg;
+	(void)start;
+	(void)end;
+	printf("# %d has mapped %s\n", pid, name);
+	check_good = false;
+}
+
 static void a_cpu_that_comes_is_followed(void)
 {
-	struct files files = { 0 };
 	struct follow *f = follow_start();
 
 	close(f->cpus);
 	f->cpus = memfd_create("online", MFD_CLOEXEC);
-	CHECK(!f->nr && f->cpus >= 0 && files_add_named(&files, "/proc/self/exe"));
-	files.only_looks = true;
+	CHECK(!f->nr && f->cpus >= 0);
 	nr_online = 1;
-	follow_wait(f, &files, 0);
-	CHECK(!f->nr);
-	files.file[0].seen = 0;
+	CHECK(!follow_wait(f, 0, take_nothing, NULL) && !f->nr);
 	CHECK(write(f->cpus, "0\n", 2) == 2);
-	follow_wait(f, &files, 0);
-	CHECK(f->nr == 1);
-	/* What it has mapped before is looked for. */
-	CHECK(files.file[0].seen || files.unopened);
+	/* What it has mapped before is to be looked for. */
+	CHECK(follow_wait(f, 0, take_nothing, NULL) && f->nr == 1);
 	/* The list stays the same where nobody sees it in between. */
 	nr_online = 0;
-	follow_wait(f, &files, 0);
-	CHECK(f->nr == 1);
+	CHECK(!follow_wait(f, 0, take_nothing, NULL) && f->nr == 1);
 	f->slept -= 2000000000;
-	follow_wait(f, &files, 0);
-	CHECK(!f->nr);
+	CHECK(follow_wait(f, 0, take_nothing, NULL) && !f->nr);
 	close(f->cpus);
 	free(f->poll);
 	free(f->ring);
 	free(f);
-	files.old = files.nr;
-	files_drop_stale(&files, -1);
-	free(files.file);
+}
+
+/* What is looked at again is what this process has mapped, or cannot be opened. */
+static void what_has_a_table_of_others_is_tried_again_later(void)
+{
+	struct tables a = new_tables();
+	char *path = add_copy(&a, "elsewhere", false);
+
+	error_to_give = EEXIST;
+	attach_added(&a);
+	error_to_give = 0;
+	CHECK(!a.nr && !a.without && !a.again && a.elsewhere);
+	tables_drop_stale(&a, false);
+	CHECK(a.elsewhere && a.files.nr == 1 && !a.files.unopened);
+	a.all = true;
+	a.looked -= STALE_SECONDS;
+	a.looked_unmapped -= UNMAPPED_SECONDS;
+	tables_drop_stale(&a, false);
+	CHECK(!a.elsewhere && (a.files.nr || a.files.unopened));
+	let_go(&a);
+	unlink(path);
+	free(path);
 }
 
 /* ---------------------------------------------------------------- the command */
@@ -533,6 +567,7 @@ int main(void)
 	RUN(what_gets_no_table_is_asked_once);
 	RUN(what_anybody_has_made_comes_last);
 	RUN(what_anybody_has_made_leaves_room);
+	RUN(what_has_a_table_of_others_is_tried_again_later);
 	RUN(a_cpu_that_comes_is_followed);
 	RUN(what_there_is_no_descriptor_for_is_counted);
 	RUN(the_exit_status_is_that_of_the_command);

@@ -143,16 +143,6 @@ has_table()
 	grep -q " attached $perl$" /proc/codectl_files
 }
 
-# eventually COMMAND...
-eventually()
-{
-	for try in 1 2 3 4 5 6 7 8 9 10; do
-		"$@" && return
-		sleep "$try"
-	done
-	return 1
-}
-
 has_line()
 {
 	grep -q "$1" /proc/codectl_files

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../tool.h"
+#include "keep.h"
+#include "tables.h"
+
+/* How often it is looked for what a converter has made, in milliseconds. */
+#define MAKE_MS		200
+/* How many mappings are taken before anything else is heeded. */
+#define TAKE		256
+
+static volatile sig_atomic_t ended, asked;
+
+static void end(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+static void ask(int sig)
+{
+	(void)sig;
+	asked = 1;
+}
+
+static void catch_signals(void)
+{
+	const struct sigaction to_end = { .sa_handler = end }, to_ask = { .sa_handler = ask };
+
+	sigaction(SIGTERM, &to_end, NULL);
+	sigaction(SIGHUP, &to_ask, NULL);
+	/* The other process gets it, too. */
+	signal(SIGINT, SIG_IGN);
+}
+
+/* Tables stay as long as anybody has them open. */
+static void close_all_but(int one, int other)
+{
+	int low = one < other ? one : other, high = one < other ? other : one;
+
+	if (low > 3)
+		close_range(3, low - 1, 0);
+	if (high > low + 1)
+		close_range(low + 1, high - 1, 0);
+	close_range(high + 1, ~0U, 0);
+}
+
+/* Waits for up to @ms; false if there will be nothing more. */
+static bool take_told(struct files *files, int channel, int ms)
+{
+	struct pollfd in = { .fd = channel, .events = POLLIN };
+	struct keep_told told;
+	ssize_t len = 1;
+
+	poll(&in, 1, ms);
+	for (int i = 0; i < TAKE && len > 0; i++) {
+		len = recv(channel, &told, sizeof(told), MSG_DONTWAIT);
+		if (len > 0 && !told.pid)
+			files_add_all(files);
+		else if (len > 0)
+			files_add_mapping(files, told.pid, told.start, told.end, told.name);
+	}
+	return len > 0 || (len < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static void tell(const struct tables *t, int channel, bool more)
+{
+	const struct keep_counts counts = {
+		.state = !more ? KEEP_DONE :
+			 tables_only_anybodys(t) ? KEEP_ANYBODYS : KEEP_BUSY,
+		.nr = t->nr,
+		.without = t->without,
+		.pending = tables_pending(t),
+		.unopened = t->files.unopened,
+		.error = t->files.error,
+		.bytes = t->bytes,
+	};
+
+	/* If there is no room for it, the next one comes soon. */
+	send(channel, &counts, sizeof(counts), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int time_to_wait(const struct tables *t, bool more)
+{
+	if (t->files.old < t->files.nr)
+		return 0;
+	return more ? MAKE_MS : KEEP_SECONDS * 1000 / 2;
+}
+
+void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
+{
+	struct tables t = {
+		.files = { .of_one = true, .owner = owner },
+		.store = store,
+		.ended = &ended,
+		.quarters = owner ? TABLES_ONE_USERS : TABLES_ANYBODYS,
+		.all = true,
+		.verbose = verbose,
+	};
+	bool more = true;
+
+	catch_signals();
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(EXIT_FAILED);
+	close_all_but(store, channel);
+	t.again = !files_add_all(&t.files);
+	while (!ended && take_told(&t.files, channel, time_to_wait(&t, more))) {
+		more = tables_make(&t);
+		tell(&t, channel, more);
+		tables_drop_stale(&t, asked);
+		asked = 0;
+	}
+	_exit(0);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../tool.h"
+#include "keepers.h"
+#include "owner.h"
+
+/* Users there may be; each has a process. */
+#define MOST		1024
+/* How long what takes one's time is believed to be files that are root's. */
+#define BELIEVED	(3 * KEEP_SECONDS)
+/* How long the end of all is waited for, in milliseconds. */
+#define END_MS		10000
+
+/* How long one may say nothing, as a disk may be slow, in seconds. */
+static int patience = 300;
+/* When one that has gone comes again, in seconds. */
+static int again = 60;
+
+/* It looks at all processes by itself.  If it cannot be started it is tried again. */
+static void start(const struct keepers *keepers, struct keeper *keeper)
+{
+	pid_t parent = getpid(), pid;
+	int ends[2];
+
+	keeper->heard = time(NULL);
+	keeper->counts = (struct keep_counts){ .state = KEEP_DONE };
+	keeper->missed = false;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return;
+	pid = fork();
+	if (!pid)
+		keep(keeper->owner, keepers->store, ends[1], keepers->verbose, parent);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return;
+	}
+	keeper->pid = pid;
+	keeper->channel = ends[0];
+	keeper->counts.state = KEEP_BUSY;
+}
+
+static struct keeper *find(const struct keepers *keepers, uid_t owner)
+{
+	for (size_t i = 0; i < keepers->nr; i++)
+		if (keepers->keeper[i].owner == owner)
+			return &keepers->keeper[i];
+	return NULL;
+}
+
+/* It is started in its time: see hear(). */
+static void add(struct keepers *keepers, uid_t owner)
+{
+	if (keepers->nr == MOST)
+		return;
+	if (!(keepers->nr & (keepers->nr - 1)))
+		keepers->keeper = need(reallocarray(keepers->keeper,
+						    keepers->nr ? 2 * keepers->nr : 1,
+						    sizeof(*keepers->keeper)));
+	keepers->keeper[keepers->nr++] = (struct keeper){ .owner = owner };
+}
+
+static bool tell(const struct keeper *keeper, const struct keep_told *told)
+{
+	size_t len = offsetof(struct keep_told, name) + strlen(told->name) + 1;
+
+	return send(keeper->channel, told, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+void keepers_tell(void *arg, pid_t pid, unsigned long start, unsigned long end,
+		  const char *name)
+{
+	struct keep_told told = { .pid = pid, .start = start, .end = end };
+	struct keepers *keepers = arg;
+	struct keeper *keeper;
+	uid_t owner;
+
+	if (!owner_of(pid, &owner))
+		return;
+	keeper = find(keepers, owner);
+	if (!keeper) {
+		add(keepers, owner);
+	} else if (keeper->pid) {
+		strncpy(told.name, name, sizeof(told.name) - 1);
+		keeper->missed |= !tell(keeper, &told);
+	}
+}
+
+bool keepers_look(struct keepers *keepers)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	bool good = proc;
+	uid_t owner;
+
+	if (!keepers->nr)
+		add(keepers, 0);
+	for (size_t i = 0; i < keepers->nr; i++)
+		keepers->keeper[i].missed = true;
+	while (proc && (entry = readdir(proc))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		if (!owner_of(strtol(entry->d_name, NULL, 10), &owner))
+			good &= errno != EMFILE && errno != ENFILE && errno != ENOMEM;
+		else if (!find(keepers, owner))
+			add(keepers, owner);
+	}
+	if (proc)
+		closedir(proc);
+	return good;
+}
+
+static void forget(struct keeper *keeper)
+{
+	close(keeper->channel);
+	keeper->pid = 0;
+	keeper->heard = time(NULL);
+	keeper->counts = (struct keep_counts){ .state = KEEP_DONE };
+}
+
+/* It may never end, and has its tables for as long. */
+static void abandon(struct keeper *keeper)
+{
+	fprintf(stderr, "codectl: a file of user %u has not answered for %d seconds\n",
+		keeper->owner, patience);
+	kill(keeper->pid, SIGKILL);
+	keeper->hung[keeper->nr_hung++] = keeper->pid;
+	forget(keeper);
+}
+
+static void reap_hung(struct keeper *keeper)
+{
+	for (unsigned int i = 0; i < keeper->nr_hung; i++)
+		if (waitpid(keeper->hung[i], NULL, WNOHANG) == keeper->hung[i])
+			keeper->hung[i--] = keeper->hung[--keeper->nr_hung];
+}
+
+/* What all have mapped is root's, whose processes have it as well: that of root is the first. */
+static bool may_start(const struct keepers *keepers, const struct keeper *keeper)
+{
+	return keeper->nr_hung < KEEPERS_HUNG && time(NULL) - keeper->heard >= again &&
+	       (!keeper->owner || keepers->keeper[0].counts.state != KEEP_BUSY);
+}
+
+static void hear(const struct keepers *keepers, struct keeper *keeper)
+{
+	const struct keep_told look = { 0 };
+	struct keep_counts counts;
+	time_t now = time(NULL);
+
+	reap_hung(keeper);
+	if (!keeper->pid) {
+		if (may_start(keepers, keeper))
+			start(keepers, keeper);
+		return;
+	}
+	while (recv(keeper->channel, &counts, sizeof(counts), MSG_DONTWAIT) ==
+	       sizeof(counts)) {
+		keeper->counts = counts;
+		keeper->heard = now;
+	}
+	if (waitpid(keeper->pid, NULL, WNOHANG) == keeper->pid)
+		forget(keeper);
+	else if (now - keeper->heard >= patience)
+		abandon(keeper);
+	else if (keeper->missed)
+		keeper->missed = !tell(keeper, &look);
+}
+
+void keepers_hear(struct keepers *keepers)
+{
+	for (size_t i = 0; i < keepers->nr; i++)
+		hear(keepers, &keepers->keeper[i]);
+}
+
+struct keep_counts keepers_sum(const struct keepers *keepers)
+{
+	struct keep_counts sum = { .state = KEEP_DONE };
+
+	for (size_t i = 0; i < keepers->nr; i++) {
+		const struct keeper *keeper = &keepers->keeper[i];
+		const struct keep_counts *counts = &keeper->counts;
+		enum keep_state state = counts->state;
+
+		if (state == KEEP_BUSY && keeper->owner && keeper->pid &&
+		    time(NULL) - keeper->heard >= BELIEVED)
+			state = KEEP_ANYBODYS;
+
+		if (state < sum.state)
+			sum.state = state;
+		sum.nr += counts->nr;
+		sum.without += counts->without;
+		sum.pending += counts->pending;
+		sum.unopened += counts->unopened;
+		sum.bytes += counts->bytes;
+		if (counts->unopened)
+			sum.error = counts->error;
+	}
+	return sum;
+}
+
+void keepers_signal(const struct keepers *keepers, int sig)
+{
+	for (size_t i = 0; i < keepers->nr; i++)
+		if (keepers->keeper[i].pid)
+			kill(keepers->keeper[i].pid, sig);
+}
+
+void keepers_end(struct keepers *keepers)
+{
+	size_t left = keepers->nr;
+
+	keepers_signal(keepers, SIGTERM);
+	for (int waited = 0; left && waited < END_MS; waited += 10) {
+		left = 0;
+		for (size_t i = 0; i < keepers->nr; i++) {
+			struct keeper *keeper = &keepers->keeper[i];
+
+			if (keeper->pid && waitpid(keeper->pid, NULL, WNOHANG) == keeper->pid)
+				keeper->pid = 0;
+			left += keeper->pid != 0;
+		}
+		if (left)
+			usleep(10000);
+	}
+}

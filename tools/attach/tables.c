@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <limits.h>
+#include <linux/codectl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../sframe/image.h"
+#include "../sframe/store.h"
+#include "../sframe/table_load.h"
+#include "../sframe/work.h"
+#include "../tool.h"
+#include "tables.h"
+
+#ifndef __NR_codectl
+#define __NR_codectl	473
+#endif
+
+/* How long what is of no use any more may stay, in seconds. */
+#define STALE_SECONDS	60
+/* How often it is looked for what nobody has mapped, and what has lost another's table. */
+#define UNMAPPED_SECONDS 300
+/* How many converters may have ended before they got to a file. */
+#define TRIES		3
+/* How many files are looked at before anything else is heeded, and what is hashed. */
+#define LOOK_AT		64
+#define LOOK_AT_BYTES	(64L << 20)
+
+/* What may be over in a while. */
+static const char written[] = "it was written to meanwhile";
+static const char busy[] = "somebody can write to it";
+static const char gone[] = "its table has gone from the store";
+static const char unmade[] = "nobody gets to make its table";
+
+/* What another table may do away with. */
+static const char damaged[] = "its table in the store is damaged, or of another version";
+static const char refused[] = "the kernel refuses its table";
+
+static const char too_large[] = "its table has too many rules, or few for so much code";
+/* Another process of this program, or of another one, may have given it that. */
+static const char elsewhere[] = "it has a table already";
+
+static const char no_room[] = "no room: see kernel.codectl_attached_kb";
+static const char no_share[] = "no room but for other files: see kernel.codectl_attached_kb";
+
+/* ------------------------------------------------------------------- one file */
+
+static char *path_of(const struct file *file)
+{
+	return format("/proc/self/fd/%d", file->fd);
+}
+
+/* The number behind "bytes:" in the fdinfo of what is attached. */
+static unsigned long long bytes_of(int attached)
+{
+	char *path = format("/proc/self/fdinfo/%d", attached), line[128];
+	unsigned long long bytes = 0;
+	FILE *info = fopen(path, "re");
+
+	while (info && fgets(line, sizeof(line), info))
+		if (sscanf(line, "bytes: %llu", &bytes) == 1)
+			break;
+	if (info)
+		fclose(info);
+	free(path);
+	return bytes;
+}
+
+static const char *attach_table(struct file *file, const struct loaded_table *table)
+{
+	struct code_file_info info = {
+		.fd = file->fd,
+		.unwind_format = CODE_UNWIND_FORMAT_SFRAME,
+		.table = (uintptr_t)table->data,
+		.table_len = table->size,
+		.table_addr = table->addr,
+		.segments = (uintptr_t)table->segments,
+		.nr_segments = table->nr_segments,
+	};
+
+	_Static_assert(sizeof(struct segment) == sizeof(struct code_file_segment),
+		       "a segment is stored as the kernel takes it");
+	file->attached = syscall(__NR_codectl, CODE_ATTACH_FILE, &info, sizeof(info), 0);
+	if (file->attached >= 0)
+		return NULL;
+	if (errno == ENOSPC)
+		return no_room;
+	if (errno == E2BIG)
+		return too_large;
+	return errno == EEXIST ? elsewhere :
+	       errno == EINVAL || errno == EOPNOTSUPP ? refused :
+	       errno == EAGAIN ? written :
+	       errno == ETXTBSY ? busy : strerror(errno);
+}
+
+static const char *attach_stored(struct file *file, int stored)
+{
+	struct loaded_table table;
+	const char *wrong;
+
+	if (!table_load(stored, &table))
+		return damaged;
+	wrong = attach_table(file, &table);
+	table_unload(&table);
+	return wrong;
+}
+
+static const char *key_of(const struct tables *t, struct file *file)
+{
+	const char *wrong;
+	struct stat st;
+	char *path;
+
+	if (fstat(file->fd, &st))
+		return strerror(errno);
+	file->size = st.st_size;
+	file->written = st.st_mtim;
+	file->changed = st.st_ctim;
+	path = path_of(file);
+	wrong = work_key(path, &file->key, &file->believed, t->ended);
+	free(path);
+	return wrong;
+}
+
+/*
+ * From when it has a table on the kernel looks.  One time is set by its owner at will, the
+ * other one changes where the file is renamed, too.
+ */
+static bool is_written_to(const struct file *file)
+{
+	struct stat st;
+
+	return fstat(file->fd, &st) || st.st_size != file->size ||
+	       files_differ(st.st_mtim, file->written) ||
+	       files_differ(st.st_ctim, file->changed);
+}
+
+static void detach(struct file *file)
+{
+	close(file->attached);
+	file->attached = -1;
+}
+
+static const char *attached_kb = "/proc/sys/kernel/codectl_attached_kb";
+
+/* Of what all tables may take, the share of files that anybody may have made. */
+static unsigned long long room_for_anybody(const struct tables *t)
+{
+	FILE *limit = fopen(attached_kb, "re");
+	unsigned long long kb = ULLONG_MAX / 1024;
+
+	if (limit && fscanf(limit, "%llu", &kb) != 1)
+		kb = 0;
+	if (limit)
+		fclose(limit);
+	return kb / 4 * t->quarters * 1024;
+}
+
+/* Counts what it takes; false if that is too much. */
+static bool takes_its_share(struct tables *t, struct file *file)
+{
+	file->bytes = bytes_of(file->attached);
+	if (files_is_anybodys(file)) {
+		if (file->bytes + t->files.anybodys_bytes > room_for_anybody(t))
+			return false;
+		t->files.anybodys_bytes += file->bytes;
+	}
+	t->bytes += file->bytes;
+	return true;
+}
+
+/* By the table that is in the store by now. */
+static const char *attach_file(struct tables *t, struct file *file)
+{
+	const char *wrong;
+	int stored;
+
+	stored = store_read(t->store, &file->key);
+	if (stored < 0)
+		return gone;
+	wrong = attach_stored(file, stored);
+	close(stored);
+	if (wrong)
+		return wrong;
+	wrong = is_written_to(file) ? written : takes_its_share(t, file) ? NULL : no_share;
+	if (wrong)
+		detach(file);
+	return wrong;
+}
+
+/* ------------------------------------------------------------------ all files */
+
+/* Whether it may have a table in a while, though nobody changes it. */
+static bool may_pass(const char *wrong)
+{
+	return wrong == written || wrong == busy || wrong == gone || wrong == unmade ||
+	       !strcmp(wrong, work_killed) || !strcmp(wrong, strerror(ENOMEM));
+}
+
+/* It has a table now, or gets none; but a table that is no good is made again. */
+static void settle(struct tables *t, struct file *file, const char *wrong)
+{
+	bool unmakeable = wrong && !may_pass(wrong);
+
+	file->pending = false;
+	if (!wrong)
+		wrong = attach_file(t, file);
+	if (!wrong) {
+		t->nr++;
+		return;
+	}
+	if ((wrong == damaged || wrong == refused) && !file->remade) {
+		store_remove(t->store, &file->key);
+		file->remade = true;
+		file->pending = true;
+		file->given = false;
+		return;
+	}
+	close(file->fd);
+	file->fd = -1;
+	t->without += wrong != elsewhere || file->named;
+	file->hopeless = unmakeable || wrong == damaged || wrong == refused ||
+			 wrong == too_large;
+	t->full |= wrong == no_room;
+	t->again |= may_pass(wrong);
+	t->elsewhere |= wrong == elsewhere;
+	if ((t->verbose && wrong != elsewhere) || file->named)
+		fprintf(stderr, "codectl: %s: %s\n", file->name, wrong);
+}
+
+/* Some of what was added. */
+static void look_at_new(struct tables *t)
+{
+	struct files *files = &t->files;
+	size_t left = LOOK_AT;
+	off_t bytes = LOOK_AT_BYTES;
+
+	while (files->old < files->nr && left-- && bytes > 0) {
+		struct file *file = &files->file[files->old];
+		const char *wrong = key_of(t, file);
+
+		/* It may have been given up for that. */
+		if (*t->ended)
+			return;
+		files->old++;
+		if (file->key.is_hash)
+			bytes -= file->size;
+		if (wrong || store_has(t->store, &file->key))
+			settle(t, file, wrong);
+		else
+			file->pending = true;
+	}
+}
+
+/* That a converter which has ended has left without a table. */
+static void settle_without(struct tables *t, struct file *file)
+{
+	char *wrong = converter_wrong(&t->converter, file);
+
+	file->given = false;
+	if (wrong || ++file->tries == TRIES)
+		settle(t, file, wrong ? wrong : unmade);
+	free(wrong);
+}
+
+/* Those whose table has come, and with @last all that a converter was given. */
+static void settle_pending(struct tables *t, bool last)
+{
+	for (size_t i = 0; i < t->files.nr; i++) {
+		struct file *file = &t->files.file[i];
+
+		if (!file->pending || !file->given)
+			continue;
+		if (store_has(t->store, &file->key))
+			settle(t, file, NULL);
+		else if (last)
+			settle_without(t, file);
+	}
+}
+
+size_t tables_pending(const struct tables *t)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < t->files.nr; i++)
+		nr += t->files.file[i].pending;
+	return nr;
+}
+
+bool tables_make(struct tables *t)
+{
+	bool last;
+
+	look_at_new(t);
+	if (t->converter.pid) {
+		last = converter_has_ended(&t->converter);
+		settle_pending(t, last);
+		if (last)
+			converter_free(&t->converter);
+	}
+	if (!t->converter.pid && tables_pending(t))
+		converter_start(&t->converter, &t->files, t->store);
+	return t->converter.pid || t->files.old < t->files.nr;
+}
+
+bool tables_only_anybodys(const struct tables *t)
+{
+	for (size_t i = 0; i < t->files.old; i++) {
+		const struct file *file = &t->files.file[i];
+
+		if (file->pending && !files_is_anybodys(file))
+			return false;
+	}
+	return t->files.old == t->files.nr;
+}
+
+void tables_drop_stale(struct tables *t, bool asked)
+{
+	time_t now = time(NULL);
+	int unmapped = -1;
+	bool again;
+
+	if (!t->looked) {
+		t->looked = now;
+		t->looked_unmapped = now;
+	}
+	if (!asked && now - t->looked < STALE_SECONDS)
+		return;
+	again = asked || t->again;
+	if (t->all && (asked || t->full || now - t->looked_unmapped >= UNMAPPED_SECONDS)) {
+		unmapped = asked || t->full ? 0 : FILES_UNMAPPED;
+		again |= t->elsewhere;
+		t->elsewhere = false;
+		t->looked_unmapped = now;
+	}
+	t->full = false;
+	t->again = false;
+	if ((files_drop_stale(&t->files, unmapped) || again) && t->all)
+		files_add_all(&t->files);
+	t->looked = now;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Files get tables, and lose them. */
+#ifndef ATTACH_TABLES_H
+#define ATTACH_TABLES_H
+
+#include <signal.h>
+#include <time.h>
+
+#include "converter.h"
+#include "files.h"
+
+/* Quarters of the room for tables, for files that anybody may have made. */
+enum {
+	TABLES_ANYBODYS = 3,
+	TABLES_ONE_USERS = 1,	/* where there may be other users */
+};
+
+struct tables {
+	struct files files;
+	int store;
+	struct converter converter;
+	const volatile sig_atomic_t *ended;	/* gives up what takes long once it is set */
+	unsigned int quarters;	/* of the room: TABLES_ANYBODYS, TABLES_ONE_USERS */
+	bool all;		/* of all processes there are; not of files that were named */
+	bool verbose;
+	bool full;		/* some have no table for lack of room */
+	bool again;		/* some may have one in a while */
+	bool elsewhere;		/* some have one that is not ours */
+	size_t nr, without;
+	unsigned long long bytes;
+	time_t looked, looked_unmapped;	/* when tables_drop_stale() did */
+};
+
+/*
+ * Gives tables to what was added to @t->files, without waiting for who makes them.  Whether
+ * some are still to come.
+ */
+bool tables_make(struct tables *t);
+
+/* How many are to be converted. */
+size_t tables_pending(const struct tables *t);
+
+/* Whether what is left to be converted is all what anybody may have made. */
+bool tables_only_anybodys(const struct tables *t);
+
+/*
+ * Where it is time, or with @asked: takes away what is of no use any more, and looks again
+ * for what there is.
+ */
+void tables_drop_stale(struct tables *t, bool asked);
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A process for each owner, with processes in their place that do what a mapping's name
+ * says, and owners that are told by the id of the process.
+ */
+#include "check.h"
+#include "attach/keepers.c"
+
+/* Process 1 is root's, 2000 and 2001 are of user 2; there is none above 2999. */
+static bool all_of_5;
+
+bool owner_of(pid_t pid, uid_t *uid)
+{
+	*uid = all_of_5 ? 5 : pid / 1000;
+	if (all_of_5)
+		return true;
+	errno = ESRCH;
+	return pid < 3000;
+}
+
+/* Counts in nr the mappings, in without how often it was to look at all processes. */
+void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
+{
+	struct keep_counts counts = { .state = owner ? KEEP_DONE : KEEP_BUSY };
+	struct keep_told told;
+
+	(void)store;
+	(void)verbose;
+	if (getppid() != parent)
+		_exit(1);
+	do {
+		send(channel, &counts, sizeof(counts), 0);
+		if (recv(channel, &told, sizeof(told), 0) <= 0)
+			_exit(1);
+		if (!told.pid)
+			counts.without++;
+		else if (!strcmp(told.name, "done"))
+			counts.state = KEEP_DONE;
+		else
+			counts.nr += told.end - told.start;
+	} while (strcmp(told.name, "end"));
+	_exit(1);
+}
+
+static struct keepers keepers;
+
+static void say(pid_t pid, const char *name)
+{
+	keepers_tell(&keepers, pid, 4, 5, name);
+}
+
+/* For some seconds. */
+#define EVENTUALLY(condition)						\
+do {									\
+	for (int i = 0; i < 1000 && !(condition); i++) {		\
+		keepers_hear(&keepers);					\
+		usleep(10000);						\
+	}								\
+	CHECK(condition);						\
+} while (0)
+
+/* Until the counts of all are as given, for some seconds. */
+static bool are(enum keep_state state, size_t nr, size_t without)
+{
+	struct keep_counts sum = { 0 };
+
+	for (int i = 0; i < 1000; i++) {
+		keepers_hear(&keepers);
+		sum = keepers_sum(&keepers);
+		if (sum.state == state && sum.nr == nr && sum.without == without)
+			return true;
+		usleep(10000);
+	}
+	printf("# state %d, %zu, %zu\n", sum.state, sum.nr, sum.without);
+	return false;
+}
+
+static void root_is_the_first(void)
+{
+	fflush(stdout);
+	add(&keepers, 0);
+	say(2000, "file");
+	keepers_hear(&keepers);
+	CHECK(find(&keepers, 0)->pid && !find(&keepers, 2)->pid);
+	CHECK(keepers_sum(&keepers).state == KEEP_BUSY);
+	say(1, "done");
+	CHECK(are(KEEP_DONE, 0, 0));
+	EVENTUALLY(find(&keepers, 2)->pid);
+}
+
+static void each_has_what_is_its_owners(void)
+{
+	say(1, "file");
+	say(2000, "file");
+	say(2001, "file");
+	say(3000, "file");
+	CHECK(are(KEEP_DONE, 3, 0));
+	CHECK(find(&keepers, 0)->counts.nr == 1 && find(&keepers, 2)->counts.nr == 2);
+	CHECK(!find(&keepers, 3));
+}
+
+/* More than there is room for, while nobody takes it. */
+static void what_one_misses_it_looks_for(void)
+{
+	struct keeper *keeper = find(&keepers, 2);
+
+	kill(keeper->pid, SIGSTOP);
+	for (int i = 0; i < 100000 && !keeper->missed; i++)
+		say(2000, "file");
+	CHECK(keeper->missed);
+	keepers_hear(&keepers);
+	CHECK(keeper->missed);
+	kill(keeper->pid, SIGCONT);
+	EVENTUALLY(!keeper->missed && keeper->counts.without == 1);
+}
+
+static void one_that_has_gone_comes_again(void)
+{
+	struct keeper *keeper = find(&keepers, 2);
+	pid_t pid = keeper->pid;
+
+	again = 1;
+	say(2000, "end");
+	EVENTUALLY(!keeper->pid);
+	CHECK(!keeper->nr_hung && are(KEEP_DONE, 1, 0));
+	EVENTUALLY(keeper->pid && keeper->pid != pid);
+}
+
+static void one_that_hangs_is_given_up(void)
+{
+	struct keeper *keeper = find(&keepers, 2);
+	pid_t pid = keeper->pid;
+
+	EVENTUALLY(keeper->counts.state == KEEP_DONE);
+	kill(pid, SIGSTOP);
+	keeper->heard -= patience;
+	keepers_hear(&keepers);
+	CHECK(!keeper->pid && keeper->nr_hung == 1 && keeper->hung[0] == pid);
+	/* This one can be killed. */
+	EVENTUALLY(!keeper->nr_hung && keeper->pid && keeper->pid != pid);
+}
+
+/* Where root's are believed to be what takes its time, and not for long. */
+static void nobody_waits_for_one_that_hangs(void)
+{
+	struct keeper *keeper = find(&keepers, 2);
+
+	keeper->counts.state = KEEP_BUSY;
+	CHECK(keepers_sum(&keepers).state == KEEP_BUSY);
+	keeper->heard -= BELIEVED;
+	CHECK(keepers_sum(&keepers).state == KEEP_ANYBODYS);
+	keeper->counts.state = KEEP_DONE;
+}
+
+static void only_so_many_may_hang(void)
+{
+	struct keeper *keeper = find(&keepers, 2);
+	pid_t children[KEEPERS_HUNG];
+
+	again = 1000;
+	kill(keeper->pid, SIGKILL);
+	EVENTUALLY(!keeper->pid);
+	again = 0;
+	fflush(stdout);
+	for (size_t i = 0; i < KEEPERS_HUNG; i++) {
+		children[i] = fork();
+		if (!children[i])
+			for (;;)
+				pause();
+		keeper->hung[keeper->nr_hung++] = children[i];
+	}
+	CHECK(!may_start(&keepers, keeper));
+	kill(children[1], SIGKILL);
+	EVENTUALLY(keeper->nr_hung == KEEPERS_HUNG - 1);
+	EVENTUALLY(keeper->pid);
+	kill(children[0], SIGKILL);
+	kill(children[2], SIGKILL);
+}
+
+static void all_are_told_to_look(void)
+{
+	size_t others = find(&keepers, 2)->counts.without;
+
+	all_of_5 = true;
+	CHECK(keepers_look(&keepers) && find(&keepers, 5));
+	all_of_5 = false;
+	EVENTUALLY(find(&keepers, 2)->counts.without == others + 1);
+	EVENTUALLY(find(&keepers, 5)->pid);
+}
+
+static void all_end_when_they_are_to(void)
+{
+	struct keeper *keeper = find(&keepers, 0);
+	pid_t pid = keeper->pid;
+
+	keepers_end(&keepers);
+	CHECK(!keeper->pid && kill(pid, 0) && errno == ESRCH);
+}
+
+int main(void)
+{
+	RUN(root_is_the_first);
+	RUN(each_has_what_is_its_owners);
+	RUN(what_one_misses_it_looks_for);
+	RUN(one_that_has_gone_comes_again);
+	RUN(one_that_hangs_is_given_up);
+	RUN(nobody_waits_for_one_that_hangs);
+	RUN(only_so_many_may_hang);
+	RUN(all_are_told_to_look);
+	RUN(all_end_when_they_are_to);
+	free(keepers.keeper);
+	return check_end();
+}
