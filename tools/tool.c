@@ -149,6 +149,14 @@ char *escape(const char *text, size_t len, const char *also)
 	return copy;
 }
 
+time_t now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
 char *hex_build_id(const uint8_t *id, size_t len)
 {
 	char *text = need(malloc(2 * len + 1));

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* Documented in codectl(1). */
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -55,6 +56,9 @@ int open_proc(pid_t pid, const char *name);
  * control characters, and what is in @also, as \ooo.
  */
 char *escape(const char *text, size_t len, const char *also);
+
+/* Seconds of a clock that nobody sets, and that stands still in suspend. */
+time_t now_seconds(void);
 
 /* Build-id in hexadecimal digits, as a string of its own. */
 char *hex_build_id(const uint8_t *id, size_t len);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../child.h"
@@ -84,16 +83,16 @@ static void follow_all(struct attach *a, int ms)
 
 static void say_progress(const struct keep_counts *sum, bool terminal)
 {
-	static time_t said;
+	static time_t said = -1;
 
-	if (!said)
-		said = time(NULL);
+	if (said < 0)
+		said = now_seconds();
 	if (terminal) {
 		fprintf(stderr, "\r%zu files have tables, %zu to come ", sum->nr, sum->pending);
-	} else if (time(NULL) - said >= SAY_SECONDS) {
+	} else if (now_seconds() - said >= SAY_SECONDS) {
 		fprintf(stderr, "codectl: %zu files have tables, %zu to come\n", sum->nr,
 			sum->pending);
-		said = time(NULL);
+		said = now_seconds();
 	}
 }
 
@@ -102,7 +101,7 @@ static void attach_first(struct attach *a)
 {
 	bool terminal = isatty(STDERR_FILENO), more;
 	struct keep_counts sum;
-	time_t busy = time(NULL);
+	time_t busy = now_seconds();
 	int ms;
 
 	do {
@@ -115,9 +114,9 @@ static void attach_first(struct attach *a)
 		sum = count(a, more);
 		say_progress(&sum, terminal);
 		if (sum.state == KEEP_BUSY)
-			busy = time(NULL);
+			busy = now_seconds();
 		/* What anybody may have made may be without end. */
-		else if (time(NULL) - busy >= FIRST_SECONDS)
+		else if (now_seconds() - busy >= FIRST_SECONDS)
 			break;
 	} while (sum.state != KEEP_DONE && !ended);
 	if (terminal)

@@ -31,7 +31,7 @@ static void start(const struct keepers *keepers, struct keeper *keeper)
 	pid_t parent = getpid(), pid;
 	int ends[2];
 
-	keeper->heard = time(NULL);
+	keeper->heard = now_seconds();
 	keeper->counts = (struct keep_counts){ .state = KEEP_DONE };
 	keeper->missed = false;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
@@ -66,7 +66,9 @@ static void add(struct keepers *keepers, uid_t owner)
 		keepers->keeper = need(reallocarray(keepers->keeper,
 						    keepers->nr ? 2 * keepers->nr : 1,
 						    sizeof(*keepers->keeper)));
-	keepers->keeper[keepers->nr++] = (struct keeper){ .owner = owner };
+	keepers->keeper[keepers->nr++] = (struct keeper){
+		.owner = owner, .heard = now_seconds() - again,
+	};
 }
 
 static bool tell(const struct keeper *keeper, const struct keep_told *told)
@@ -123,7 +125,7 @@ static void forget(struct keeper *keeper)
 {
 	close(keeper->channel);
 	keeper->pid = 0;
-	keeper->heard = time(NULL);
+	keeper->heard = now_seconds();
 	keeper->counts = (struct keep_counts){ .state = KEEP_DONE };
 }
 
@@ -147,7 +149,7 @@ static void reap_hung(struct keeper *keeper)
 /* What all have mapped is root's, whose processes have it as well: that of root is the first. */
 static bool may_start(const struct keepers *keepers, const struct keeper *keeper)
 {
-	return keeper->nr_hung < KEEPERS_HUNG && time(NULL) - keeper->heard >= again &&
+	return keeper->nr_hung < KEEPERS_HUNG && now_seconds() - keeper->heard >= again &&
 	       (!keeper->owner || keepers->keeper[0].counts.state != KEEP_BUSY);
 }
 
@@ -155,7 +157,7 @@ static void hear(const struct keepers *keepers, struct keeper *keeper)
 {
 	const struct keep_told look = { 0 };
 	struct keep_counts counts;
-	time_t now = time(NULL);
+	time_t now = now_seconds();
 
 	reap_hung(keeper);
 	if (!keeper->pid) {
@@ -192,7 +194,7 @@ struct keep_counts keepers_sum(const struct keepers *keepers)
 		enum keep_state state = counts->state;
 
 		if (state == KEEP_BUSY && keeper->owner && keeper->pid &&
-		    time(NULL) - keeper->heard >= BELIEVED)
+		    now_seconds() - keeper->heard >= BELIEVED)
 			state = KEEP_ANYBODYS;
 
 		if (state < sum.state)

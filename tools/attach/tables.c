@@ -319,7 +319,7 @@ bool tables_only_anybodys(const struct tables *t)
 
 void tables_drop_stale(struct tables *t, bool asked)
 {
-	time_t now = time(NULL);
+	time_t now = now_seconds();
 	int unmapped = -1;
 	bool again;
 
