@@ -113,11 +113,13 @@ bool converter_has_ended(struct converter *converter)
 	return waitpid(converter->pid, NULL, WNOHANG) > 0;
 }
 
-char *converter_wrong(const struct converter *converter, const struct file *file)
+char *converter_wrong(const struct converter *converter, const struct file *file,
+		      bool *lasting)
 {
-	const char *wrong = converter->wrong[file->job];
+	const struct wrong *wrong = &converter->wrong[file->job];
 
-	return *wrong ? escape(wrong, strnlen(wrong, WRONG_SIZE), "") : NULL;
+	*lasting = wrong->lasting;
+	return *wrong->text ? escape(wrong->text, strnlen(wrong->text, WRONG_SIZE), "") : NULL;
 }
 
 void converter_free(struct converter *converter)

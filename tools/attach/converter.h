@@ -9,7 +9,7 @@
 struct converter {
 	pid_t pid;		/* 0: there is none */
 	size_t nr;		/* files that it was given */
-	char (*wrong)[WRONG_SIZE]; /* what is wrong with each, or ""; shared with it */
+	struct wrong *wrong;	/* of each; shared with it */
 };
 
 /*
@@ -23,10 +23,11 @@ void converter_start(struct converter *converter, struct files *files, int store
 bool converter_has_ended(struct converter *converter);
 
 /*
- * Of a file that it was given and that has no table, as a string of its own; NULL if it
- * did not get that far.
+ * Of a file that it was given and that has no table, as a string of its own, and whether
+ * that lasts; NULL if it did not get that far.
  */
-char *converter_wrong(const struct converter *converter, const struct file *file);
+char *converter_wrong(const struct converter *converter, const struct file *file,
+		      bool *lasting);
 
 void converter_free(struct converter *converter);
 

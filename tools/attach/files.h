@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "../sframe/store.h"
+#include "../sframe/work.h"
 #include "owner.h"
 
 /* A program or library. */
@@ -21,8 +21,7 @@ struct file {
 	bool named;		/* by the user */
 	uint64_t seen;		/* when somebody had it mapped: files_now() */
 	int attached;		/* what CODE_ATTACH_FILE has returned, or -1 */
-	struct store_key key;	/* of its table */
-	bool believed;		/* root's or the user's, where nobody else can write */
+	struct known known;
 	unsigned long long bytes; /* that it takes in the kernel */
 	bool hopeless;		/* it gets none unless it is changed */
 	bool pending;		/* that is not in the store yet */
@@ -57,7 +56,7 @@ static inline bool files_differ(struct timespec a, struct timespec b)
 /* Whether it is one that others than root and the user may have made as they like. */
 static inline bool files_is_anybodys(const struct file *file)
 {
-	return !file->believed && !file->named;
+	return !file->known.believed && !file->named;
 }
 
 /* Adds the regular file that the user has named; false with errno, EINVAL if it is none. */

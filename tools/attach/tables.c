@@ -29,7 +29,6 @@
 #define LOOK_AT		64
 #define LOOK_AT_BYTES	(64L << 20)
 
-/* What may be over in a while. */
 static const char written[] = "it was written to meanwhile";
 static const char busy[] = "somebody can write to it";
 static const char gone[] = "its table has gone from the store";
@@ -120,7 +119,7 @@ static const char *key_of(const struct tables *t, struct file *file)
 	file->written = st.st_mtim;
 	file->changed = st.st_ctim;
 	path = path_of(file);
-	wrong = work_key(path, &file->key, &file->believed, t->ended);
+	wrong = work_know(path, &file->known, t->ended);
 	free(path);
 	return wrong;
 }
@@ -178,7 +177,7 @@ static const char *attach_file(struct tables *t, struct file *file)
 	const char *wrong;
 	int stored;
 
-	stored = store_read(t->store, &file->key);
+	stored = store_read(t->store, &file->known.key);
 	if (stored < 0)
 		return gone;
 	wrong = attach_stored(file, stored);
@@ -193,17 +192,16 @@ static const char *attach_file(struct tables *t, struct file *file)
 
 /* ------------------------------------------------------------------ all files */
 
-/* Whether it may have a table in a while, though nobody changes it. */
-static bool may_pass(const char *wrong)
+/* Whether it gets none until it is changed; that of @lasting was wrong before there was one. */
+static bool is_hopeless(const char *wrong, bool lasting)
 {
-	return wrong == written || wrong == busy || wrong == gone || wrong == unmade ||
-	       !strcmp(wrong, work_killed) || !strcmp(wrong, strerror(ENOMEM));
+	return lasting || wrong == damaged || wrong == refused || wrong == too_large;
 }
 
 /* It has a table now, or gets none; but a table that is no good is made again. */
 static void settle(struct tables *t, struct file *file, const char *wrong)
 {
-	bool unmakeable = wrong && !may_pass(wrong);
+	bool lasting = wrong && file->known.lasting;
 
 	file->pending = false;
 	if (!wrong)
@@ -213,7 +211,7 @@ static void settle(struct tables *t, struct file *file, const char *wrong)
 		return;
 	}
 	if ((wrong == damaged || wrong == refused) && !file->remade) {
-		store_remove(t->store, &file->key);
+		store_remove(t->store, &file->known.key);
 		file->remade = true;
 		file->pending = true;
 		file->given = false;
@@ -222,11 +220,11 @@ static void settle(struct tables *t, struct file *file, const char *wrong)
 	close(file->fd);
 	file->fd = -1;
 	t->without += wrong != elsewhere || file->named;
-	file->hopeless = unmakeable || wrong == damaged || wrong == refused ||
-			 wrong == too_large;
+	file->hopeless = is_hopeless(wrong, lasting);
 	t->full |= wrong == no_room;
-	t->again |= may_pass(wrong);
 	t->elsewhere |= wrong == elsewhere;
+	t->again |= !file->hopeless && wrong != no_room && wrong != no_share &&
+		    wrong != elsewhere;
 	if ((t->verbose && wrong != elsewhere) || file->named)
 		fprintf(stderr, "codectl: %s: %s\n", file->name, wrong);
 }
@@ -246,9 +244,9 @@ static void look_at_new(struct tables *t)
 		if (*t->ended)
 			return;
 		files->old++;
-		if (file->key.is_hash)
+		if (file->known.key.is_hash)
 			bytes -= file->size;
-		if (wrong || store_has(t->store, &file->key))
+		if (wrong || store_has(t->store, &file->known.key))
 			settle(t, file, wrong);
 		else
 			file->pending = true;
@@ -258,7 +256,7 @@ static void look_at_new(struct tables *t)
 /* That a converter which has ended has left without a table. */
 static void settle_without(struct tables *t, struct file *file)
 {
-	char *wrong = converter_wrong(&t->converter, file);
+	char *wrong = converter_wrong(&t->converter, file, &file->known.lasting);
 
 	file->given = false;
 	if (wrong || ++file->tries == TRIES)
@@ -274,7 +272,7 @@ static void settle_pending(struct tables *t, bool last)
 
 		if (!file->pending || !file->given)
 			continue;
-		if (store_has(t->store, &file->key))
+		if (store_has(t->store, &file->known.key))
 			settle(t, file, NULL);
 		else if (last)
 			settle_without(t, file);

@@ -135,9 +135,11 @@ static const char *read_sent(struct conversion *conversion)
 
 	if (!sandbox_read(&conversion->sandbox, object, sizeof(*object)))
 		return "it ended early";
+	conversion->lasting = true;
 	if (object->error >= NR_OBJECT_ERRORS ||
 	    (!object->error && !is_object(object)))
 		return "its reader went wrong";
+	conversion->lasting = object->error;
 	return convert_error(object->error);
 }
 
@@ -153,7 +155,7 @@ static const char *write_table(struct conversion *conversion)
 		return "out of memory";
 	if (!sandbox_read(&conversion->sandbox, rows, nr * sizeof(*rows)))
 		wrong = "it ended early";
-	else if (!nr || !are_rows(object, rows))
+	else if ((conversion->lasting = !nr || !are_rows(object, rows)))
 		wrong = "its reader went wrong";
 	else if (!table_write(rows, nr, object->table_addr, &conversion->table))
 		wrong = "no memory for the table";
@@ -176,11 +178,16 @@ bool convert_is_passed_over(const struct conversion *conversion)
 /* What became of the process tells more than what could not be read from it. */
 static const char *end(struct conversion *conversion, const char *wrong)
 {
-	const char *ended = sandbox_end(&conversion->sandbox);
+	bool own;
+	const char *ended = sandbox_end(&conversion->sandbox, &own);
 
-	if (wrong)
-		table_free(&conversion->table);
-	return wrong && ended ? ended : wrong;
+	if (!wrong)
+		return NULL;
+	table_free(&conversion->table);
+	if (!ended)
+		return wrong;
+	conversion->lasting = own;
+	return ended;
 }
 
 const char *convert_start(struct conversion *conversion, void *image, size_t size)
@@ -209,6 +216,8 @@ const char *convert_finish(struct conversion *conversion)
 
 void convert_cancel(struct conversion *conversion)
 {
+	bool own;
+
 	kill(conversion->sandbox.pid, SIGKILL);
-	sandbox_end(&conversion->sandbox);
+	sandbox_end(&conversion->sandbox, &own);
 }

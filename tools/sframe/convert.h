@@ -11,6 +11,7 @@ struct conversion {
 	struct sandbox sandbox;
 	struct object object;
 	struct table table;
+	bool lasting;		/* what is wrong is the file, and not where it was read */
 };
 
 /*

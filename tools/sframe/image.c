@@ -18,11 +18,14 @@
 /* Of a file that nobody vouches for, all of which is copied to memory. */
 #define MAX_COPIED	(1L << 30)
 
-static bool is_elf(int fd)
+/* With *@lasting if it is none because of what is in it. */
+static bool is_elf(int fd, bool *lasting)
 {
 	Elf64_Ehdr header;
+	ssize_t got = pread(fd, &header, sizeof(header), 0);
 
-	return pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+	*lasting = got >= 0;
+	return got == sizeof(header) &&
 	       !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
 	       header.e_ident[EI_CLASS] == ELFCLASS64 &&
 	       header.e_ident[EI_DATA] == ELFDATA2LSB &&
@@ -118,12 +121,13 @@ static const char *look_at(int fd, struct image *image, bool *elf)
 
 	if (fstat(fd, &stat))
 		return strerror(errno);
-	*elf = S_ISREG(stat.st_mode) && is_elf(fd);
+	*elf = S_ISREG(stat.st_mode) && is_elf(fd, &image->lasting);
 	if (!*elf)
 		return "not an ELF program or library for x86-64";
 	image->trusted = is_trusted(fd, &stat);
 	image->secret = !(stat.st_mode & 0004);
-	if (stat.st_size > (image->trusted ? MAX_SIZE : MAX_COPIED))
+	image->lasting = stat.st_size > (image->trusted ? MAX_SIZE : MAX_COPIED);
+	if (image->lasting)
 		return image->trusted ? "larger than 4 GiB" :
 		       "larger than 1 GiB, and not known to be root's";
 	image->size = stat.st_size;
@@ -151,6 +155,7 @@ const char *image_open(const char *path, bool no_links, struct image *image, boo
 	int fd = open_path(path, no_links);
 	const char *wrong;
 
+	image->lasting = false;
 	*elf = true;
 	if (fd < 0)
 		return strerror(errno);
@@ -191,6 +196,7 @@ const char *image_key(const char *path, struct image *image, struct store_key *k
 	const char *wrong;
 	bool elf;
 
+	image->lasting = false;
 	if (fd < 0)
 		return strerror(errno);
 	wrong = look_at(fd, image, &elf);

@@ -12,11 +12,12 @@
  * An ELF file in memory.  @trusted: it belongs to root or this user, nobody else can
  * write to it, and its mount is one that root has made for this mount namespace.  Else
  * it is a copy, which does not change while it is read.  @secret: not all can read it.
+ * @lasting: what is wrong stays so until the file is changed.
  */
 struct image {
 	void *data;
 	size_t size;
-	bool trusted, secret;
+	bool trusted, secret, lasting;
 };
 
 /*

@@ -29,6 +29,14 @@ static bool limit(int resource, rlim_t value)
 	return !setrlimit(resource, &limit);
 }
 
+/* At the hard limit it would be SIGKILL, which may be anybody's. */
+static bool limit_time(unsigned int seconds)
+{
+	const struct rlimit limit = { seconds, seconds + 1 };
+
+	return !setrlimit(RLIMIT_CPU, &limit);
+}
+
 /* In bytes. */
 static rlim_t address_space(void)
 {
@@ -87,7 +95,7 @@ static bool confine(pid_t parent, size_t memory, unsigned int seconds)
 	signal(SIGPIPE, SIG_DFL);
 	alarm(10 * seconds);
 	/* A change of user forgets the signal. */
-	return limit(RLIMIT_AS, space + memory) && limit(RLIMIT_CPU, seconds) &&
+	return limit(RLIMIT_AS, space + memory) && limit_time(seconds) &&
 	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 0) && drop_user() &&
 	       !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent &&
 	       !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && filter_calls();
@@ -146,10 +154,11 @@ bool sandbox_read(const struct sandbox *sandbox, void *data, size_t len)
 	return true;
 }
 
-const char *sandbox_end(struct sandbox *sandbox)
+const char *sandbox_end(struct sandbox *sandbox, bool *own)
 {
 	int status;
 
+	*own = false;
 	/* Whoever reads no more is not to be waited for. */
 	close(sandbox->from);
 	while (waitpid(sandbox->pid, &status, 0) < 0)
@@ -159,11 +168,15 @@ const char *sandbox_end(struct sandbox *sandbox)
 		return WEXITSTATUS(status) == WORKED ? NULL :
 		       "it cannot be confined";
 	switch (WTERMSIG(status)) {
-	case SIGXCPU:
 	case SIGKILL:
+		return "its reader was killed";
 	case SIGALRM:
-		return "it took too long, or was killed";
+		return "its reader got no time";
+	case SIGXCPU:
+		*own = true;
+		return "it took too long";
 	default:
+		*own = true;
 		return "it crashed";
 	}
 }

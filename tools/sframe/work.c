@@ -16,8 +16,6 @@
 
 #define PROGRESS_US	200000
 
-const char work_killed[] = "who made its table was killed";
-
 struct shared {
 	atomic_size_t next;
 	struct totals totals[];		/* of each process */
@@ -32,10 +30,12 @@ static void complain(const char *path, const char *wrong)
 	free(shown);
 }
 
-static void tell(const struct work *work, size_t i, const char *wrong)
+static void tell(const struct work *work, size_t i, bool lasting, const char *wrong)
 {
-	if (work->wrong)
-		snprintf(work->wrong[i], WRONG_SIZE, "%s", wrong ? wrong : "");
+	if (!work->wrong)
+		return;
+	work->wrong[i].lasting = lasting;
+	snprintf(work->wrong[i].text, WRONG_SIZE, "%s", wrong ? wrong : "");
 }
 
 /* ---------------------------------------------------------------- one file */
@@ -99,7 +99,7 @@ static void convert(const struct work *work, size_t i, struct totals *totals)
 	struct image image;
 	bool elf;
 
-	tell(work, i, work_killed);
+	tell(work, i, false, "who made its table was killed");
 	wrong = image_open(path, work->tree && !work->wrong, &image, &elf);
 	if (!wrong) {
 		wrong = convert_start(&conversion, image.data, image.size);
@@ -107,7 +107,7 @@ static void convert(const struct work *work, size_t i, struct totals *totals)
 			wrong = finish(work, &image, &conversion, totals);
 		image_close(&image);
 	}
-	tell(work, i, wrong);
+	tell(work, i, image.lasting || conversion.lasting, wrong);
 	if (!wrong)
 		return;
 	if (work->tree && (!elf || convert_is_passed_over(&conversion))) {
@@ -132,7 +132,7 @@ static bool keep_from_readers(const struct work *work, struct shared *shared,
 {
 	return !madvise(shared, shared_size(jobs), MADV_DONTFORK) &&
 	       (!work->wrong ||
-		!madvise(work->wrong, work->nr * WRONG_SIZE, MADV_DONTFORK));
+		!madvise(work->wrong, work->nr * sizeof(*work->wrong), MADV_DONTFORK));
 }
 
 static pid_t start(const struct work *work, struct shared *shared, unsigned long job,
@@ -205,21 +205,23 @@ struct totals work_run(const struct work *work)
 	return totals;
 }
 
-const char *work_key(const char *path, struct store_key *key, bool *believed,
-		     const volatile sig_atomic_t *stop)
+const char *work_know(const char *path, struct known *known,
+		      const volatile sig_atomic_t *stop)
 {
 	const struct work work = { 0 };
 	struct conversion conversion;
 	struct image image;
 	const char *wrong;
 
-	wrong = image_key(path, &image, key, stop);
-	*believed = !wrong && image.trusted;
-	if (!*believed)
+	wrong = image_key(path, &image, &known->key, stop);
+	known->lasting = image.lasting;
+	known->believed = !wrong && image.trusted;
+	if (!known->believed)
 		return wrong;
 	wrong = convert_start(&conversion, image.data, image.size);
+	known->lasting = conversion.lasting;
 	if (!wrong) {
-		wrong = get_key(&work, &image, &conversion.object, key);
+		wrong = get_key(&work, &image, &conversion.object, &known->key);
 		convert_cancel(&conversion);
 	}
 	image_close(&image);

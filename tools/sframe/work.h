@@ -7,11 +7,12 @@
 #include "report.h"
 #include "store.h"
 
-/* Of a text in shared memory, which is cut to fit. */
+/* What is wrong with a file: the text is cut to fit, and empty if nothing is. */
 #define WRONG_SIZE	96
-
-/* One of them: another one may have more memory. */
-extern const char work_killed[];
+struct wrong {
+	bool lasting;		/* until the file is changed */
+	char text[WRONG_SIZE];
+};
 
 /*
  * What is to be done with files.  Either @store or @output.
@@ -25,7 +26,7 @@ struct work {
 	bool by_content;	/* do not believe a build-id */
 	bool tree;		/* most files are none that could be converted */
 	bool quiet;		/* say nothing */
-	char (*wrong)[WRONG_SIZE]; /* shared memory: what is wrong with each, or "" */
+	struct wrong *wrong;	/* of each, in shared memory */
 	unsigned long jobs;	/* processes */
 };
 
@@ -35,12 +36,18 @@ struct work {
  */
 struct totals work_run(const struct work *work);
 
+/* What is known of a file that is not converted. */
+struct known {
+	struct store_key key;	/* by which its table is kept */
+	bool believed;
+	bool lasting;		/* what is wrong stays so until it is changed */
+};
+
 /*
- * The key by which the table of a file is kept, and whether it is believed; what is wrong,
- * or NULL.  That of a file which is not believed is given up once a signal handler sets
- * *@stop.
+ * What is wrong, or NULL.  That of a file which is not believed is given up once a signal
+ * handler sets *@stop.
  */
-const char *work_key(const char *path, struct store_key *key, bool *believed,
-		     const volatile sig_atomic_t *stop);
+const char *work_know(const char *path, struct known *known,
+		      const volatile sig_atomic_t *stop);
 
 #endif

@@ -162,7 +162,7 @@ static void a_pass_is_bounded(void)
 	CHECK(!a.files.old);
 	ended = 0;
 	look_at_new(&a);
-	CHECK(a.files.old == 1 && a.files.file[0].key.is_hash);
+	CHECK(a.files.old == 1 && a.files.file[0].known.key.is_hash);
 	look_at_new(&a);
 	CHECK(a.files.old == 2);
 	let_go(&a);
@@ -206,7 +206,7 @@ static void what_is_written_to_meanwhile_is_noticed(void)
 static void what_may_be_over_is_tried_again(void)
 {
 	struct tables a = { .store = -1 };
-	struct file file = { .fd = -1, .name = object, .key = { .len = 2 } };
+	struct file file = { .fd = -1, .name = object, .known.key = { .len = 2 } };
 
 	CHECK(is_tried_again(ETXTBSY) && is_tried_again(EAGAIN));
 	CHECK(!is_tried_again(EEXIST));
@@ -215,6 +215,12 @@ static void what_may_be_over_is_tried_again(void)
 	a.again = false;
 	settle(&a, &file, NULL);
 	CHECK(a.again && a.without == 2);
+	/* Not for long, if nothing is wrong with the file. */
+	settle(&a, &file, "No space left on device");
+	CHECK(!file.hopeless);
+	file.known.lasting = true;
+	settle(&a, &file, "has no CFI");
+	CHECK(file.hopeless);
 }
 
 /* Of this process, by mappings that only some may open. */
@@ -252,7 +258,7 @@ static void a_table_that_is_no_good_is_made_again(void)
 	char *path = add_copy(&a, "again", false);
 
 	CHECK(!key_of(&a, &a.files.file[0]));
-	damage_table(&a, &a.files.file[0].key);
+	damage_table(&a, &a.files.file[0].known.key);
 	attach_added(&a);
 	CHECK(a.nr == 1 && !a.without && a.files.file[0].attached >= 0);
 	let_go(&a);
@@ -303,7 +309,7 @@ static void make_pending(struct files *files, size_t nr)
 	for (files->nr = 0; files->nr < nr; files->nr++)
 		files->file[files->nr] = (struct file){
 			.fd = open(object, O_RDONLY | O_CLOEXEC), .attached = -1,
-			.pending = true, .believed = files->nr == nr - 1,
+			.pending = true, .known.believed = files->nr == nr - 1,
 		};
 }
 

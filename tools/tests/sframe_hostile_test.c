@@ -70,6 +70,9 @@ static void start_well(void)
 	rows[1].start += 16;
 }
 
+/* Whether it was said of the last one that what is wrong is the file. */
+static bool lasting;
+
 static const char *convert(void)
 {
 	struct conversion conversion;
@@ -80,6 +83,7 @@ static const char *convert(void)
 		wrong = convert_finish(&conversion);
 	if (!wrong)
 		table_free(&conversion.table);
+	lasting = conversion.lasting;
 	return wrong;
 }
 
@@ -130,7 +134,7 @@ static void rows_are_checked(void)
 {
 	start_well();
 	second.nr_rows = 0;
-	CHECK(is_refused());
+	CHECK(is_refused() && lasting);
 	rows[0].flags = ROW_FLAGS + 1;
 	CHECK(is_refused());
 	/* Not in order, outside the segment, and over its end. */
@@ -158,7 +162,7 @@ static void what_it_says_is_wrong_is_shown(void)
 	start_well();
 	second.error = OBJECT_NO_MEMORY;
 	wrong = convert();
-	CHECK(wrong && !strcmp(wrong, convert_error(OBJECT_NO_MEMORY)));
+	CHECK(wrong && !strcmp(wrong, convert_error(OBJECT_NO_MEMORY)) && lasting);
 }
 
 static void no_memory_of_others_is_left_to_it(void)
@@ -179,6 +183,7 @@ static char *convert_beside(int store)
 	};
 	struct files files = { .file = &file, .nr = 1 };
 	struct converter converter;
+	bool lasting;
 	char *wrong;
 
 	fflush(stdout);
@@ -186,7 +191,7 @@ static char *convert_beside(int store)
 	CHECK(!convert());
 	while (!converter_has_ended(&converter))
 		usleep(1000);
-	wrong = converter_wrong(&converter, &file);
+	wrong = converter_wrong(&converter, &file, &lasting);
 	converter_free(&converter);
 	close(file.fd);
 	return wrong;
@@ -209,16 +214,18 @@ static void nor_of_who_waits_for_tables(void)
 
 static void what_it_is_told_is_cut_and_printable(void)
 {
-	char wrong[2][WRONG_SIZE] = { "" };
-	struct converter converter = { .nr = 2, .wrong = wrong };
+	struct wrong wrong = { false, "" };
+	struct converter converter = { .nr = 1, .wrong = &wrong };
 	const struct file file = { .job = 0 };
+	bool lasting;
 	char *text;
 
-	CHECK(!converter_wrong(&converter, &file));
-	memset(wrong, 'x', sizeof(wrong));
-	wrong[0][0] = '\033';
-	text = converter_wrong(&converter, &file);
-	CHECK(text && !strncmp(text, "\\033x", 5) && strlen(text) == WRONG_SIZE + 3);
+	CHECK(!converter_wrong(&converter, &file, &lasting));
+	memset(wrong.text, 'x', sizeof(wrong.text));
+	wrong.text[0] = '\033';
+	wrong.lasting = true;
+	text = converter_wrong(&converter, &file, &lasting);
+	CHECK(lasting && text && !strncmp(text, "\\033x", 5) && strlen(text) == WRONG_SIZE + 3);
 	free(text);
 }
 

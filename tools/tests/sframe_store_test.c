@@ -79,12 +79,13 @@ static struct sandbox box;
 static const char *run_confined(sandbox_work work, char *answer)
 {
 	const char *ended;
+	bool own;
 
 	if (sandbox_start(&box, work, NULL, 64 << 20, 1))
 		return "not started";
 	if (!sandbox_read(&box, answer, 1))
 		*answer = 0;
-	ended = sandbox_end(&box);
+	ended = sandbox_end(&box, &own);
 	if (ended)
 		printf("# %s\n", ended);
 	return ended;
@@ -137,6 +138,25 @@ static void the_process_can_only_compute(void)
 	CHECK(run_confined(crash, &said) && !said);
 }
 
+/* Whether it is said to be its own doing that it has ended; by @sig, or by itself without. */
+static bool ends_by_itself(int sig)
+{
+	char said;
+	bool own;
+
+	CHECK(!sandbox_start(&box, spin, NULL, 64 << 20, 1));
+	if (sig)
+		kill(box.pid, sig);
+	CHECK(!sandbox_read(&box, &said, 1) && sandbox_end(&box, &own));
+	return own;
+}
+
+static void what_others_do_to_it_is_told_apart(void)
+{
+	CHECK(ends_by_itself(0) && ends_by_itself(SIGTRAP));
+	CHECK(!ends_by_itself(SIGKILL) && !ends_by_itself(SIGALRM));
+}
+
 static void writable_files_are_copied_and_not_believed(void)
 {
 	/* Not in /tmp, where nothing of root's may be believed. */
@@ -186,25 +206,25 @@ static void what_is_not_copied_is_said(void)
 static void a_key_says_who_can_write(void)
 {
 	char path[] = CFI_OBJECT "-XXXXXX";
-	struct store_key by_id, by_content, hash;
-	bool believed;
+	struct known by_id, by_content;
+	struct store_key hash;
 	volatile sig_atomic_t stop = 0;
 	int fd = mkstemp(path);
 
 	CHECK(fd >= 0 && write(fd, image.data, image.size) == (ssize_t)image.size);
-	CHECK(!work_key(path, &by_id, &believed, &stop) && believed && !by_id.is_hash);
-	CHECK(by_id.len == 20);
+	CHECK(!work_know(path, &by_id, &stop) && by_id.believed && !by_id.key.is_hash);
+	CHECK(by_id.key.len == 20);
 	fchmod(fd, 0666);
-	CHECK(!work_key(path, &by_content, &believed, &stop) && !believed);
-	CHECK(by_content.is_hash);
-	CHECK(image_hash(&image, &hash) && by_content.len == hash.len &&
-	      !memcmp(by_content.bytes, hash.bytes, hash.len));
+	CHECK(!work_know(path, &by_content, &stop) && !by_content.believed);
+	CHECK(by_content.key.is_hash);
+	CHECK(image_hash(&image, &hash) && by_content.key.len == hash.len &&
+	      !memcmp(by_content.key.bytes, hash.bytes, hash.len));
 	stop = 1;
-	CHECK(work_key(path, &by_content, &believed, &stop));
+	CHECK(work_know(path, &by_content, &stop) && !by_content.lasting);
 	stop = 0;
 	close(fd);
 	unlink(path);
-	CHECK(work_key(path, &hash, &believed, &stop));
+	CHECK(work_know(path, &by_id, &stop) && !by_id.lasting);
 }
 
 /* A process with mounts of its own, or -1; whoever is not root needs user namespaces. */
@@ -435,6 +455,7 @@ int main(void)
 	RUN(a_file_without_code_is_passed_over);
 	RUN(damaged_files_do_no_harm);
 	RUN(the_process_can_only_compute);
+	RUN(what_others_do_to_it_is_told_apart);
 	RUN(writable_files_are_copied_and_not_believed);
 	RUN(what_is_not_copied_is_said);
 	RUN(a_key_says_who_can_write);
