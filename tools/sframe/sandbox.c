@@ -5,6 +5,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@
 #include "sandbox.h"
 
 #define NOBODY		65534
+/* How many times as long as on a CPU of its own it may take. */
+#define SLOW		10
 
 /* What the process says by its exit status. */
 enum { WORKED, NOT_CONFINED };
@@ -91,9 +94,7 @@ static bool confine(pid_t parent, size_t memory, unsigned int seconds)
 
 	if (!space || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		return false;
-	signal(SIGALRM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
-	alarm(10 * seconds);
 	/* A change of user forgets the signal. */
 	return limit(RLIMIT_AS, space + memory) && limit_time(seconds) &&
 	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 0) && drop_user() &&
@@ -134,10 +135,26 @@ int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
 		run(ends[1], parent, work, arg, memory, seconds);
 	close(ends[1]);
 	sandbox->from = ends[0];
+	sandbox->deadline = now_seconds() + SLOW * seconds;
 	if (sandbox->pid > 0)
 		return 0;
 	close(ends[0]);
 	return error;
+}
+
+/*
+ * Waits for what @fd tells of the process; from the deadline on, or without @fd, that is
+ * that it was killed: no alarm ends a process that another one of its user has stopped.
+ */
+static void wait_for(const struct sandbox *sandbox, int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	time_t now;
+
+	while (fd >= 0 && (now = now_seconds()) < sandbox->deadline)
+		if (poll(&poll_fd, 1, (sandbox->deadline - now) * 1000) > 0)
+			return;
+	kill(sandbox->pid, SIGKILL);
 }
 
 bool sandbox_read(const struct sandbox *sandbox, void *data, size_t len)
@@ -145,6 +162,7 @@ bool sandbox_read(const struct sandbox *sandbox, void *data, size_t len)
 	ssize_t got;
 
 	for (size_t done = 0; done < len; done += got) {
+		wait_for(sandbox, sandbox->from);
 		got = read(sandbox->from, (char *)data + done, len - done);
 		if (got < 0 && errno == EINTR)
 			got = 0;
@@ -156,11 +174,14 @@ bool sandbox_read(const struct sandbox *sandbox, void *data, size_t len)
 
 const char *sandbox_end(struct sandbox *sandbox, bool *own)
 {
-	int status;
+	int status, fd = syscall(SYS_pidfd_open, sandbox->pid, 0);
 
 	*own = false;
 	/* Whoever reads no more is not to be waited for. */
 	close(sandbox->from);
+	wait_for(sandbox, fd);
+	if (fd >= 0)
+		close(fd);
 	while (waitpid(sandbox->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return "it is not there any more";
@@ -169,9 +190,7 @@ const char *sandbox_end(struct sandbox *sandbox, bool *own)
 		       "it cannot be confined";
 	switch (WTERMSIG(status)) {
 	case SIGKILL:
-		return "its reader was killed";
-	case SIGALRM:
-		return "its reader got no time";
+		return "it took too long, or its reader was killed";
 	case SIGXCPU:
 		*own = true;
 		return "it took too long";

@@ -5,10 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct sandbox {
 	pid_t pid;
 	int from;		/* what it writes */
+	time_t deadline;	/* now_seconds() when it is killed */
 };
 
 /* Writes to @out; what it returns is not looked at. */
@@ -18,8 +20,8 @@ typedef void (*sandbox_work)(void *arg, int out);
  * Starts a process that runs @work on a copy of this one's memory, with no other
  * descriptor than @out: no user or capability of root, no system call but those
  * that allocate memory, write and exit (seccomp), at most @memory bytes more than
- * it has and @seconds of CPU; ten times as long in all, and no longer than this
- * process.  Memory that is shared has to be MADV_DONTFORK.  A thread that holds a lock
+ * it has and @seconds of CPU; ten times as long in all, be it stopped, and no longer than
+ * this process.  Memory that is shared has to be MADV_DONTFORK.  A thread that holds a lock
  * leaves it held there.  Returns 0 or an errno.
  */
 int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,

@@ -154,7 +154,24 @@ static bool ends_by_itself(int sig)
 static void what_others_do_to_it_is_told_apart(void)
 {
 	CHECK(ends_by_itself(0) && ends_by_itself(SIGTRAP));
-	CHECK(!ends_by_itself(SIGKILL) && !ends_by_itself(SIGALRM));
+	CHECK(!ends_by_itself(SIGKILL));
+}
+
+/* As everybody can who is nobody, while it is read from, and once all is read. */
+static void who_is_stopped_is_not_waited_for(void)
+{
+	char said;
+	bool own;
+
+	CHECK(!sandbox_start(&box, spin, NULL, 64 << 20, 1));
+	kill(box.pid, SIGSTOP);
+	box.deadline = now_seconds() + 1;
+	CHECK(!sandbox_read(&box, &said, 1));
+	CHECK(sandbox_end(&box, &own) && !own);
+	CHECK(!sandbox_start(&box, spin, NULL, 64 << 20, 1));
+	kill(box.pid, SIGSTOP);
+	box.deadline = now_seconds() + 1;
+	CHECK(sandbox_end(&box, &own) && !own);
 }
 
 static void writable_files_are_copied_and_not_believed(void)
@@ -456,6 +473,7 @@ int main(void)
 	RUN(damaged_files_do_no_harm);
 	RUN(the_process_can_only_compute);
 	RUN(what_others_do_to_it_is_told_apart);
+	RUN(who_is_stopped_is_not_waited_for);
 	RUN(writable_files_are_copied_and_not_believed);
 	RUN(what_is_not_copied_is_said);
 	RUN(a_key_says_who_can_write);
