@@ -129,12 +129,14 @@ static void forget(struct keeper *keeper)
 	keeper->counts = (struct keep_counts){ .state = KEEP_DONE };
 }
 
-/* It may never end, and has its tables for as long. */
+/*
+ * It ends when it finds its channel closed, if ever, and has its tables for as long: a
+ * file system that does not answer for a while costs none.
+ */
 static void abandon(struct keeper *keeper)
 {
 	fprintf(stderr, "codectl: a file of user %u has not answered for %d seconds\n",
 		keeper->owner, patience);
-	kill(keeper->pid, SIGKILL);
 	keeper->hung[keeper->nr_hung++] = keeper->pid;
 	forget(keeper);
 }
@@ -142,8 +144,12 @@ static void abandon(struct keeper *keeper)
 static void reap_hung(struct keeper *keeper)
 {
 	for (unsigned int i = 0; i < keeper->nr_hung; i++)
-		if (waitpid(keeper->hung[i], NULL, WNOHANG) == keeper->hung[i])
+		if (waitpid(keeper->hung[i], NULL, WNOHANG) == keeper->hung[i]) {
 			keeper->hung[i--] = keeper->hung[--keeper->nr_hung];
+			/* Its tables have gone: the next one looks again for what has none. */
+			if (keeper->pid)
+				kill(keeper->pid, SIGHUP);
+		}
 }
 
 /* What all have mapped is root's, whose processes have it as well: that of root is the first. */

@@ -33,11 +33,27 @@ bool owner_of(pid_t pid, uid_t *uid)
 	return pid < 3000;
 }
 
-/* Counts in nr the mappings, in without how often it was to look at all processes. */
+static volatile sig_atomic_t hangups;
+
+static void count_hangup(int sig)
+{
+	(void)sig;
+	hangups++;
+}
+
+/*
+ * Counts in nr the mappings, in without how often it was to look at all processes, in
+ * pending how often it had SIGHUP.
+ */
 void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 {
 	struct keep_counts counts = { .state = owner ? KEEP_DONE : KEEP_BUSY };
 	struct keep_told told;
+
+	/* The other end, too: it is closed when the parent closes it. */
+	dup2(channel, 3);
+	channel = 3;
+	close_range(4, ~0U, 0);
 
 	(void)store;
 	(void)verbose;
@@ -53,6 +69,7 @@ void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 			counts.state = KEEP_DONE;
 		else
 			counts.nr += told.end - told.start;
+		counts.pending = hangups;
 	} while (strcmp(told.name, "end"));
 	_exit(1);
 }
@@ -151,8 +168,13 @@ static void one_that_hangs_is_given_up(void)
 	keeper->heard -= patience;
 	keepers_hear(&keepers);
 	CHECK(!keeper->pid && keeper->nr_hung == 1 && keeper->hung[0] == pid);
-	/* This one can be killed. */
-	EVENTUALLY(!keeper->nr_hung && keeper->pid && keeper->pid != pid);
+	EVENTUALLY(keeper->pid && keeper->pid != pid && keeper->counts.state == KEEP_DONE);
+	CHECK(keeper->nr_hung == 1 && !keeper->counts.pending);
+	/* Once it goes, the other one is told to look for what had its tables. */
+	kill(pid, SIGCONT);
+	EVENTUALLY(!keeper->nr_hung);
+	say(2000, "file");
+	EVENTUALLY(keeper->counts.pending == 1);
 }
 
 /* Where root's are believed to be what takes its time, and not for long. */
@@ -214,6 +236,8 @@ static void all_end_when_they_are_to(void)
 
 int main(void)
 {
+	/* As the parent has it, so that no process goes by one that comes early. */
+	signal(SIGHUP, count_hangup);
 	RUN(root_is_the_first);
 	RUN(each_has_what_is_its_owners);
 	RUN(what_one_misses_it_looks_for);
