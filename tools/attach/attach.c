@@ -17,6 +17,8 @@
 
 /* How long what is mapped is collected before it is attached. */
 #define FOLLOW_MS	200
+/* How often all processes are looked at, if anybody can have records lost without end. */
+#define LOOK_SECONDS	5
 /* How often progress is told where that is no terminal. */
 #define SAY_SECONDS	60
 /* How long files that anybody may have made are waited for at the start. */
@@ -28,6 +30,8 @@ struct attach {
 	struct follow *follow;	/* NULL unless that is wanted */
 	const char *store_path;
 	bool all, some;		/* some: those that were named */
+	bool lost;		/* not all that was mapped since was told of */
+	time_t looked;		/* when it was looked for */
 };
 
 static volatile sig_atomic_t ended, asked;
@@ -76,8 +80,12 @@ static void report(const struct keep_counts *sum)
 /* What is mapped is told to whoever it belongs to. */
 static void follow_all(struct attach *a, int ms)
 {
-	if (follow_wait(a->follow, ms, keepers_tell, &a->keepers))
+	a->lost |= follow_wait(a->follow, ms, keepers_tell, &a->keepers);
+	if (a->lost && now_seconds() - a->looked >= LOOK_SECONDS) {
 		keepers_look(&a->keepers);
+		a->looked = now_seconds();
+		a->lost = false;
+	}
 	keepers_hear(&a->keepers);
 }
 

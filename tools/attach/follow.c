@@ -15,6 +15,8 @@
 #include "follow.h"
 
 #define RING_PAGES	64
+/* Records, of which there are no more than that in a while unless somebody wants it so. */
+#define FLOOD		1024
 
 struct follow {
 	int cpus;		/* the list of those that are online: a file */
@@ -26,6 +28,7 @@ struct follow {
 	struct pollfd *poll;
 	struct perf_event_mmap_page **ring;
 	bool lost;
+	size_t nr_taken;
 };
 
 /* perf_event_open(2): PERF_RECORD_MMAP2 */
@@ -138,6 +141,7 @@ static void take_record(struct follow *f, const void *ring, uint64_t pos,
 {
 	struct mapped mapped = { 0 };
 
+	f->nr_taken++;
 	if (header->type == PERF_RECORD_LOST)
 		f->lost = true;
 	if (header->type != PERF_RECORD_MMAP2 || header->size > sizeof(mapped) ||
@@ -175,8 +179,12 @@ bool follow_wait(struct follow *f, int ms, follow_take *take, void *arg)
 	bool lost;
 
 	poll(f->poll, f->nr, ms);
+	f->nr_taken = 0;
 	for (long i = 0; i < f->nr; i++)
 		read_ring(f, f->ring[i], take, arg);
+	/* What the rings cannot take meanwhile is lost, and looked for. */
+	if (f->nr_taken > FLOOD)
+		usleep(ms * 1000);
 	/* A CPU that comes has no event, nor has one any more that was offline. */
 	if (has_changed(f) || f->some) {
 		f->some = !open_rings(f);

@@ -57,17 +57,22 @@ static bool take_told(struct files *files, int channel, int ms)
 {
 	struct pollfd in = { .fd = channel, .events = POLLIN };
 	struct keep_told told;
+	bool look = false, more;
 	ssize_t len = 1;
 
 	poll(&in, 1, ms);
 	for (int i = 0; i < TAKE && len > 0; i++) {
 		len = recv(channel, &told, sizeof(told), MSG_DONTWAIT);
 		if (len > 0 && !told.pid)
-			files_add_all(files);
+			look = true;
 		else if (len > 0)
 			files_add_mapping(files, told.pid, told.start, told.end, told.name);
 	}
-	return len > 0 || (len < 0 && (errno == EAGAIN || errno == EINTR));
+	more = len > 0 || (len < 0 && (errno == EAGAIN || errno == EINTR));
+	/* Once, however often that was said. */
+	if (look)
+		files_add_all(files);
+	return more;
 }
 
 static void tell(const struct tables *t, int channel, bool more)
