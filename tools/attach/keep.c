@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -40,16 +41,25 @@ static void catch_signals(void)
 	signal(SIGINT, SIG_IGN);
 }
 
-/* Tables stay as long as anybody has them open. */
-static void close_all_but(int one, int other)
+/* Of two descriptors. */
+static int compare(const void *a, const void *b)
 {
-	int low = one < other ? one : other, high = one < other ? other : one;
+	return *(const int *)a - *(const int *)b;
+}
 
-	if (low > 3)
-		close_range(3, low - 1, 0);
-	if (high > low + 1)
-		close_range(low + 1, high - 1, 0);
-	close_range(high + 1, ~0U, 0);
+/* But for stdio: tables stay as long as anybody has them open. */
+static void close_all_but(int *kept, size_t nr)
+{
+	int next = 3;
+
+	qsort(kept, nr, sizeof(*kept), compare);
+	for (size_t i = 0; i < nr; i++) {
+		if (kept[i] > next)
+			close_range(next, kept[i] - 1, 0);
+		if (kept[i] >= next)
+			next = kept[i] + 1;
+	}
+	close_range(next, ~0U, 0);
 }
 
 /* Waits for up to @ms; false if there will be nothing more. */
@@ -109,12 +119,13 @@ void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 		.all = true,
 		.verbose = verbose,
 	};
+	int kept[] = { store, channel, store_packaged() };
 	bool more = true;
 
 	catch_signals();
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(EXIT_FAILED);
-	close_all_but(store, channel);
+	close_all_but(kept, ARRAY_SIZE(kept));
 	t.again = !files_add_all(&t.files);
 	while (!ended && take_told(&t.files, channel, time_to_wait(&t, more))) {
 		more = tables_make(&t);

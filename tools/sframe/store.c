@@ -69,6 +69,11 @@ void store_look_into(const char *path)
 	packaged = open_own(path);
 }
 
+int store_packaged(void)
+{
+	return packaged;
+}
+
 /* The folder @name in @at; -1 with errno. */
 static int open_folder(int at, const char *name, bool make, mode_t mode)
 {

@@ -41,6 +41,9 @@ int store_open(const char *path);
  */
 void store_look_into(const char *path);
 
+/* The descriptor of that folder; -1: there is none. */
+int store_packaged(void);
+
 /* Whether the table is there; one that is kept counts as used just now. */
 bool store_has(int store, const struct store_key *key);
 

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+/* The process of one owner, with files and tables in their place that count what is done. */
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "check.h"
+#include "attach/keep.c"
+
+/* In the process, which tells it as counts. */
+static size_t nr_looks, nr_mappings;
+static int packaged;
+
+bool files_add_all(struct files *files)
+{
+	(void)files;
+	nr_looks++;
+	return true;
+}
+
+void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
+		       unsigned long end, const char *name)
+{
+	(void)files;
+	(void)pid;
+	(void)start;
+	(void)end;
+	nr_mappings += !strcmp(name, "file");
+}
+
+bool tables_make(struct tables *t)
+{
+	t->nr = nr_looks;
+	t->without = nr_mappings;
+	t->bytes = fcntl(packaged, F_GETFD) >= 0 && fcntl(t->store, F_GETFD) >= 0;
+	t->files.unopened = fcntl(packaged + 1, F_GETFD) >= 0;
+	return false;
+}
+
+size_t tables_pending(const struct tables *t)
+{
+	(void)t;
+	return 0;
+}
+
+bool tables_only_anybodys(const struct tables *t)
+{
+	(void)t;
+	return false;
+}
+
+void tables_drop_stale(struct tables *t, bool asked)
+{
+	(void)t;
+	(void)asked;
+}
+
+int store_packaged(void)
+{
+	return packaged;
+}
+
+static int channel;
+
+/* What it tells of a time when it had been told @mappings. */
+static struct keep_counts counts_after(size_t mappings)
+{
+	struct keep_counts counts = { 0 };
+
+	while (recv(channel, &counts, sizeof(counts), 0) > 0 && counts.without < mappings)
+		;
+	return counts;
+}
+
+static void say(pid_t pid)
+{
+	const struct keep_told told = { .pid = pid, .name = "file" };
+
+	CHECK(send(channel, &told, sizeof(told), 0) == sizeof(told));
+}
+
+/* With what it was told before it has begun. */
+static pid_t start(size_t looks)
+{
+	pid_t parent = getpid(), pid;
+	int ends[2], store;
+
+	packaged = open("/", O_RDONLY | O_DIRECTORY);
+	/* The next one is nobody's. */
+	CHECK(dup(packaged) == packaged + 1);
+	store = open("/", O_RDONLY | O_DIRECTORY);
+	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));
+	channel = ends[0];
+	while (looks--)
+		say(0);
+	say(1);
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		keep(1, store, ends[1], false, parent);
+	close(ends[1]);
+	return pid;
+}
+
+static void it_keeps_what_it_needs(void)
+{
+	pid_t pid = start(0);
+	struct keep_counts counts = counts_after(1);
+
+	CHECK(counts.bytes && !counts.unopened);
+	kill(pid, SIGTERM);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	close(channel);
+}
+
+static void it_looks_once_for_all(void)
+{
+	pid_t pid = start(20);
+	struct keep_counts counts = counts_after(1);
+
+	/* And once at the start. */
+	CHECK(counts.nr == 2);
+	say(0);
+	say(1);
+	CHECK(counts_after(2).nr == 3);
+	close(channel);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+int main(void)
+{
+	RUN(it_keeps_what_it_needs);
+	RUN(it_looks_once_for_all);
+	return check_end();
+}
