@@ -14,9 +14,6 @@
 #include "../tool.h"
 #include "converter.h"
 
-/* That one is given, so that what is mapped meanwhile need not wait for all. */
-#define BATCH		64
-
 /* Where memory runs out, this can be done again. */
 static void be_first_to_go(void)
 {
@@ -63,7 +60,9 @@ static void run(const struct work *work, const struct files *files, pid_t parent
 /* Of the files that are pending some, as paths of this process. */
 static void collect(struct work *work, struct files *files, bool anybodys)
 {
-	for (size_t i = 0; i < files->nr && work->nr < BATCH; i++) {
+	size_t most = anybodys ? CONVERTER_ANYBODYS : CONVERTER_FILES;
+
+	for (size_t i = 0; i < files->nr && work->nr < most; i++) {
 		struct file *file = &files->file[i];
 
 		if (!file->pending || files_is_anybodys(file) != anybodys)
@@ -84,7 +83,7 @@ void converter_start(struct converter *converter, struct files *files, int store
 	};
 	pid_t parent = getpid();
 
-	work.paths = need(calloc(BATCH, sizeof(*work.paths)));
+	work.paths = need(calloc(CONVERTER_FILES, sizeof(*work.paths)));
 	/* Of those that anybody may have made there may be any number. */
 	collect(&work, files, false);
 	if (!work.nr)

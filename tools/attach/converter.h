@@ -6,6 +6,13 @@
 #include "../sframe/work.h"
 #include "files.h"
 
+/*
+ * Files that one is given, so that what is mapped meanwhile need not wait for all; of what
+ * anybody may have made fewer, as the store is pruned after all of them.
+ */
+#define CONVERTER_FILES		64
+#define CONVERTER_ANYBODYS	8
+
 struct converter {
 	pid_t pid;		/* 0: there is none */
 	size_t nr;		/* files that it was given */

@@ -21,6 +21,8 @@
 #define MAX_MEMORY	(2UL << 30)
 #define MAX_SECONDS	60
 
+size_t convert_max_table = 64UL << 20;
+
 struct bytes {
 	void *data;
 	size_t size;
@@ -159,6 +161,8 @@ static const char *write_table(struct conversion *conversion)
 		wrong = "its reader went wrong";
 	else if (!table_write(rows, nr, object->table_addr, &conversion->table))
 		wrong = "no memory for the table";
+	else if ((conversion->lasting = conversion->table.size > convert_max_table))
+		wrong = "its table would be too large";
 	free(rows);
 	return wrong;
 }

@@ -6,6 +6,9 @@
 #include "sandbox.h"
 #include "table.h"
 
+/* Bytes of a table: 64 MiB.  That of libLLVM has 6; all that are attached have 256. */
+extern size_t convert_max_table;
+
 /* A file whose CFI a confined process reads. */
 struct conversion {
 	struct sandbox sandbox;

@@ -21,7 +21,7 @@ struct entry {
 	char *name;
 	uint64_t bytes;
 	time_t used;
-	bool temporary;
+	bool hash, temporary;
 };
 
 struct contents {
@@ -52,7 +52,7 @@ static bool is_folder(const char *name, unsigned int depth)
 	       (depth == 1 && !strcmp(name, STORE_HASHES));
 }
 
-static void add_entry(struct contents *contents, int folder, const char *name)
+static void add_entry(struct contents *contents, int folder, const char *name, bool hash)
 {
 	struct stat stat;
 
@@ -64,7 +64,7 @@ static void add_entry(struct contents *contents, int folder, const char *name)
 					      sizeof(struct entry)));
 	contents->entries[contents->nr_entries++] = (struct entry){
 		folder, format("%s", name), 512ULL * stat.st_blocks, stat.st_mtime,
-		name[0] == '.',
+		hash, name[0] == '.',
 	};
 }
 
@@ -87,7 +87,7 @@ static void read_folder(struct contents *contents, int fd, unsigned int depth)
 		if (sub >= 0)
 			read_folder(contents, sub, depth + 1);
 		else if (depth > 1)
-			add_entry(contents, index, entry->d_name);
+			add_entry(contents, index, entry->d_name, depth > 2);
 	}
 	if (dir)
 		closedir(dir);
@@ -100,15 +100,19 @@ static int compare_used(const void *a, const void *b)
 	return (one->used > other->used) - (one->used < other->used);
 }
 
-/* Whether an entry has to go, with @bytes in it and those used since. */
-static bool is_due(const struct entry *entry, time_t now, uint64_t bytes,
+/*
+ * Whether an entry has to go, with @bytes in it and those used since, of which @hashed are
+ * by hash: of these there may be any number, for files that anybody has made.
+ */
+static bool is_due(const struct entry *entry, time_t now, uint64_t bytes, uint64_t hashed,
 		   uint64_t most, unsigned long days)
 {
 	time_t age = now > entry->used ? now - entry->used : 0;
 
 	if (entry->temporary)
 		return age > ABANDONED;
-	return bytes > most || (unsigned long)age / DAY >= days;
+	return bytes > most || (entry->hash && hashed > most / 2) ||
+	       (unsigned long)age / DAY >= days;
 }
 
 bool store_prune(int store, uint64_t bytes, unsigned long days,
@@ -116,6 +120,7 @@ bool store_prune(int store, uint64_t bytes, unsigned long days,
 {
 	struct contents contents = { 0 };
 	time_t now = time(NULL);
+	uint64_t hashed = 0;
 	bool good = true;
 
 	*pruned = (struct store_pruned){ 0 };
@@ -123,12 +128,14 @@ bool store_prune(int store, uint64_t bytes, unsigned long days,
 	if (contents.nr_entries)
 		qsort(contents.entries, contents.nr_entries, sizeof(struct entry),
 		      compare_used);
-	for (size_t i = 0; i < contents.nr_entries; i++)
+	for (size_t i = 0; i < contents.nr_entries; i++) {
 		pruned->kept_bytes += contents.entries[i].bytes;
+		hashed += contents.entries[i].hash ? contents.entries[i].bytes : 0;
+	}
 	for (size_t i = 0; i < contents.nr_entries; i++) {
 		struct entry *entry = &contents.entries[i];
 
-		if (!is_due(entry, now, pruned->kept_bytes, bytes, days)) {
+		if (!is_due(entry, now, pruned->kept_bytes, hashed, bytes, days)) {
 			pruned->kept++;
 		} else if (unlinkat(contents.folders[entry->folder], entry->name, 0) &&
 			   errno != ENOENT) {
@@ -137,6 +144,7 @@ bool store_prune(int store, uint64_t bytes, unsigned long days,
 			pruned->removed++;
 			pruned->removed_bytes += entry->bytes;
 			pruned->kept_bytes -= entry->bytes;
+			hashed -= entry->hash ? entry->bytes : 0;
 		}
 		free(entry->name);
 	}

@@ -148,6 +148,17 @@ static void rows_are_checked(void)
 	CHECK(is_refused());
 }
 
+static void large_tables_are_refused(void)
+{
+	size_t most = convert_max_table;
+
+	start_well();
+	convert_max_table = 10;
+	CHECK(is_refused() && lasting);
+	convert_max_table = most;
+	CHECK(!convert());
+}
+
 static void what_is_short_is_refused(void)
 {
 	start_well();
@@ -235,6 +246,7 @@ int main(void)
 	RUN(what_is_sound_is_taken);
 	RUN(objects_are_checked);
 	RUN(rows_are_checked);
+	RUN(large_tables_are_refused);
 	RUN(what_is_short_is_refused);
 	RUN(what_it_says_is_wrong_is_shown);
 	RUN(no_memory_of_others_is_left_to_it);

@@ -430,6 +430,15 @@ static void pruning_removes_what_was_not_used(void)
 	CHECK(is_there(store, "ab/0301.sframe"));
 	CHECK(store_prune(store, 0, 90, &pruned) && !pruned.kept_bytes);
 	CHECK(!is_there(store, "sha256/ab/0101.sframe"));
+	/* What has no build-id leaves half of it to others. */
+	CHECK(put(store, 1, false) && put(store, 1, true) && put(store, 2, true));
+	age(store, "ab/0101.sframe", 3);
+	age(store, "sha256/ab/0101.sframe", 2);
+	CHECK(store_prune(store, 1 << 20, 90, &pruned) && !pruned.removed);
+	CHECK(store_prune(store, pruned.kept_bytes, 90, &pruned) && pruned.removed == 1);
+	CHECK(!is_there(store, "sha256/ab/0101.sframe"));
+	CHECK(is_there(store, "ab/0101.sframe") && is_there(store, "sha256/ab/0201.sframe"));
+	CHECK(store_prune(store, 0, 90, &pruned));
 	close(store);
 }
 
