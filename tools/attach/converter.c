@@ -73,7 +73,16 @@ static void collect(struct work *work, struct files *files, bool anybodys)
 	}
 }
 
-void converter_start(struct converter *converter, struct files *files, int store)
+/* What it was to be given comes in its turn again. */
+static bool take_back(struct converter *converter, struct files *files)
+{
+	converter_free(converter);
+	for (size_t i = 0; i < files->nr; i++)
+		files->file[i].given = false;
+	return false;
+}
+
+bool converter_start(struct converter *converter, struct files *files, int store)
 {
 	struct work work = {
 		.store = store,
@@ -82,6 +91,7 @@ void converter_start(struct converter *converter, struct files *files, int store
 		.jobs = sysconf(_SC_NPROCESSORS_ONLN),
 	};
 	pid_t parent = getpid();
+	size_t size;
 
 	work.paths = need(calloc(CONVERTER_FILES, sizeof(*work.paths)));
 	/* Of those that anybody may have made there may be any number. */
@@ -89,22 +99,24 @@ void converter_start(struct converter *converter, struct files *files, int store
 	if (!work.nr)
 		collect(&work, files, true);
 	converter->nr = work.nr;
-	converter->wrong = mmap(NULL, work.nr * sizeof(*converter->wrong),
-				PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (converter->wrong == MAP_FAILED)
-		die("out of memory");
+	size = work.nr * sizeof(*converter->wrong);
+	converter->wrong = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	work.wrong = converter->wrong;
-	converter->pid = fork();
-	if (converter->pid < 0)
-		die("cannot start a process: %s", strerror(errno));
+	converter->pid = work.wrong == MAP_FAILED ? -1 : fork();
 	if (!converter->pid)
 		run(&work, files, parent);
-	/* Not for the readers of files that this process starts. */
-	if (madvise(converter->wrong, work.nr * sizeof(*converter->wrong), MADV_DONTFORK))
-		die("cannot keep memory to itself: %s", strerror(errno));
 	while (work.nr)
 		free(work.paths[--work.nr]);
 	free(work.paths);
+	if (converter->pid < 0)
+		return take_back(converter, files);
+	/* Not for the readers of files that this process starts. */
+	if (!madvise(converter->wrong, size, MADV_DONTFORK))
+		return true;
+	kill(converter->pid, SIGKILL);
+	waitpid(converter->pid, NULL, 0);
+	return take_back(converter, files);
 }
 
 bool converter_has_ended(struct converter *converter)
@@ -123,6 +135,7 @@ char *converter_wrong(const struct converter *converter, const struct file *file
 
 void converter_free(struct converter *converter)
 {
-	munmap(converter->wrong, converter->nr * sizeof(*converter->wrong));
+	if (converter->wrong != MAP_FAILED)
+		munmap(converter->wrong, converter->nr * sizeof(*converter->wrong));
 	*converter = (struct converter){ 0 };
 }

@@ -22,9 +22,10 @@ struct converter {
 /*
  * Starts one for some of the files that are pending, those that not anybody may have made
  * first, and tells each which one it is.  It leaves the tables in the store, of which it
- * removes what is too much before and then; and ends with this process.
+ * removes what is too much before and then; and ends with this process.  False if there
+ * was no memory or process for it, which may be tried again.
  */
-void converter_start(struct converter *converter, struct files *files, int store);
+bool converter_start(struct converter *converter, struct files *files, int store);
 
 /* Whether it has done all; until converter_free(), what was wrong can be asked for. */
 bool converter_has_ended(struct converter *converter);

@@ -299,8 +299,9 @@ bool tables_make(struct tables *t)
 		if (last)
 			converter_free(&t->converter);
 	}
-	if (!t->converter.pid && tables_pending(t))
-		converter_start(&t->converter, &t->files, t->store);
+	if (!t->converter.pid && tables_pending(t) &&
+	    !converter_start(&t->converter, &t->files, t->store) && !t->all)
+		die("cannot start a process: %s", strerror(errno));
 	return t->converter.pid || t->files.old < t->files.nr;
 }
 

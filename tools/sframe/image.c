@@ -166,6 +166,8 @@ const char *image_open(const char *path, bool no_links, struct image *image, boo
 	return wrong;
 }
 
+static const char no_hash[] = "cannot make its SHA-256";
+
 /* As much of it as image_open() would copy. */
 static bool hash_fd(int fd, size_t size, struct store_key *key,
 		    const volatile sig_atomic_t *stop)
@@ -203,7 +205,20 @@ const char *image_key(const char *path, struct image *image, struct store_key *k
 	if (!wrong && image->trusted && !map(fd, image))
 		wrong = strerror(errno);
 	if (!wrong && !image->trusted && !hash_fd(fd, image->size, key, stop))
-		wrong = "cannot make its SHA-256";
+		wrong = no_hash;
+	close(fd);
+	return wrong;
+}
+
+const char *image_hash_file(const char *path, size_t size, struct store_key *key,
+			    const volatile sig_atomic_t *stop)
+{
+	int fd = open_path(path, false);
+	const char *wrong;
+
+	if (fd < 0)
+		return strerror(errno);
+	wrong = hash_fd(fd, size, key, stop) ? NULL : no_hash;
 	close(fd);
 	return wrong;
 }

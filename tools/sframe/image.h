@@ -35,6 +35,10 @@ const char *image_open(const char *path, bool no_links, struct image *image, boo
 const char *image_key(const char *path, struct image *image, struct store_key *key,
 		      const volatile sig_atomic_t *stop);
 
+/* The same key for the first @size bytes of any file. */
+const char *image_hash_file(const char *path, size_t size, struct store_key *key,
+			    const volatile sig_atomic_t *stop);
+
 /* The key of what is in it: its SHA-256.  False without memory. */
 bool image_hash(const struct image *image, struct store_key *key);
 

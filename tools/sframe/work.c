@@ -40,16 +40,22 @@ static void tell(const struct work *work, size_t i, bool lasting, const char *wr
 
 /* ---------------------------------------------------------------- one file */
 
-/* By build-id, if the file is believed and has one. */
+/* By build-id, if it has one. */
+static bool get_id(const struct object *object, struct store_key *key)
+{
+	if (object->build_id_len < 2)
+		return false;
+	key->is_hash = false;
+	key->len = object->build_id_len;
+	memcpy(key->bytes, object->build_id, key->len);
+	return true;
+}
+
 static const char *get_key(const struct work *work, const struct image *image,
 			   const struct object *object, struct store_key *key)
 {
-	if (image->trusted && !work->by_content && object->build_id_len > 1) {
-		key->is_hash = false;
-		key->len = object->build_id_len;
-		memcpy(key->bytes, object->build_id, key->len);
+	if (image->trusted && !work->by_content && get_id(object, key))
 		return NULL;
-	}
 	return image_hash(image, key) ? NULL : "cannot make its SHA-256";
 }
 
@@ -208,7 +214,6 @@ struct totals work_run(const struct work *work)
 const char *work_know(const char *path, struct known *known,
 		      const volatile sig_atomic_t *stop)
 {
-	const struct work work = { 0 };
 	struct conversion conversion;
 	struct image image;
 	const char *wrong;
@@ -220,10 +225,11 @@ const char *work_know(const char *path, struct known *known,
 		return wrong;
 	wrong = convert_start(&conversion, image.data, image.size);
 	known->lasting = conversion.lasting;
-	if (!wrong) {
-		wrong = get_key(&work, &image, &conversion.object, &known->key);
-		convert_cancel(&conversion);
-	}
 	image_close(&image);
-	return wrong;
+	if (wrong)
+		return wrong;
+	convert_cancel(&conversion);
+	/* The pages of a file that is cut short, or cannot be read, are no longer there. */
+	return get_id(&conversion.object, &known->key) ? NULL :
+	       image_hash_file(path, image.size, &known->key, stop);
 }

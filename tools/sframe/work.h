@@ -44,8 +44,8 @@ struct known {
 };
 
 /*
- * What is wrong, or NULL.  That of a file which is not believed is given up once a signal
- * handler sets *@stop.
+ * What is wrong, or NULL.  That of a file which has to be read as a whole is given up once
+ * a signal handler sets *@stop.
  */
 const char *work_know(const char *path, struct known *known,
 		      const volatile sig_atomic_t *stop);

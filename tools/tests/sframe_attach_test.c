@@ -331,6 +331,29 @@ static size_t convert_some(struct files *files, int at)
 	return nr;
 }
 
+static void what_cannot_be_started_is_tried_again(void)
+{
+	struct tables a = new_tables();
+	struct rlimit was, none;
+
+	a.all = true;
+	make_pending(&a.files, 1);
+	a.files.old = 1;
+	CHECK(!getrlimit(RLIMIT_AS, &was));
+	none = was;
+	none.rlim_cur = 1;
+	CHECK(!setrlimit(RLIMIT_AS, &none));
+	CHECK(!tables_make(&a) && !a.converter.pid && !a.files.file[0].given);
+	CHECK(!setrlimit(RLIMIT_AS, &was) && tables_pending(&a) == 1);
+	CHECK(converter_start(&a.converter, &a.files, a.store));
+	while (!converter_has_ended(&a.converter))
+		usleep(1000);
+	converter_free(&a.converter);
+	close(a.files.file[0].fd);
+	free(a.files.file);
+	close(a.store);
+}
+
 static void what_anybody_has_made_comes_last(void)
 {
 	struct files files = { 0 };
@@ -571,6 +594,7 @@ int main(void)
 	RUN(a_table_that_is_no_good_is_made_again);
 	RUN(and_once_only);
 	RUN(what_gets_no_table_is_asked_once);
+	RUN(what_cannot_be_started_is_tried_again);
 	RUN(what_anybody_has_made_comes_last);
 	RUN(what_anybody_has_made_leaves_room);
 	RUN(what_has_a_table_of_others_is_tried_again_later);

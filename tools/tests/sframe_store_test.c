@@ -244,6 +244,29 @@ static void a_key_says_who_can_write(void)
 	CHECK(work_know(path, &by_id, &stop) && !by_id.lasting);
 }
 
+/* The file may be cut short meanwhile: it is read, not mapped. */
+static void what_has_no_build_id_is_read(void)
+{
+	static const char note[] = "\x14\0\0\0\3\0\0\0GNU";
+	char path[] = CFI_OBJECT "-XXXXXX";
+	volatile sig_atomic_t stop = 0;
+	char *data = exact_copy(image.data, image.size), *found;
+	struct known known;
+	int fd = mkstemp(path);
+
+	found = memmem(data, image.size, note, sizeof(note));
+	CHECK(fd >= 0 && found);
+	/* Another type. */
+	found[4] = 9;
+	CHECK(write(fd, data, image.size) == (ssize_t)image.size);
+	CHECK(!work_know(path, &known, &stop) && known.believed && known.key.is_hash);
+	stop = 1;
+	CHECK(work_know(path, &known, &stop) && !known.lasting);
+	free(data);
+	close(fd);
+	unlink(path);
+}
+
 /* A process with mounts of its own, or -1; whoever is not root needs user namespaces. */
 static pid_t start_elsewhere(void)
 {
@@ -486,6 +509,7 @@ int main(void)
 	RUN(writable_files_are_copied_and_not_believed);
 	RUN(what_is_not_copied_is_said);
 	RUN(a_key_says_who_can_write);
+	RUN(what_has_no_build_id_is_read);
 	RUN(files_mounted_elsewhere_are_not_believed);
 	RUN(a_store_keeps_tables);
 	RUN(a_store_follows_no_symbolic_link);
