@@ -24,6 +24,7 @@ struct file {
 	struct known known;
 	unsigned long long bytes; /* that it takes in the kernel */
 	bool hopeless;		/* it gets none unless it is changed */
+	bool elsewhere;		/* it has one that is not ours */
 	bool pending;		/* that is not in the store yet */
 	bool given;		/* to a converter */
 	size_t job;		/* which one of its files it is then */

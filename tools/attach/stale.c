@@ -81,7 +81,8 @@ bool files_drop_stale(struct files *files, int unmapped)
 	looked = looked && look_who_is_mapped(files);
 	for (size_t i = 0; i < files->nr; i++) {
 		struct file *file = &files->file[i];
-		bool fails = i < old && file->attached < 0 && !file->pending && !file->hopeless;
+		bool fails = i < old && file->attached < 0 && !file->pending &&
+			     !file->hopeless && !file->elsewhere;
 		bool lost = file->attached >= 0 && was_written_to(file);
 
 		if (fails || lost || (looked && is_left_over(file, look, unmapped))) {

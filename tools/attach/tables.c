@@ -206,6 +206,7 @@ static void settle(struct tables *t, struct file *file, const char *wrong)
 	file->pending = false;
 	if (!wrong)
 		wrong = attach_file(t, file);
+	file->elsewhere = wrong == elsewhere;
 	if (!wrong) {
 		t->nr++;
 		return;
@@ -217,14 +218,16 @@ static void settle(struct tables *t, struct file *file, const char *wrong)
 		file->given = false;
 		return;
 	}
-	close(file->fd);
-	file->fd = -1;
+	/* What it is need not be found out again, as by reading all of it. */
+	if (!file->elsewhere) {
+		close(file->fd);
+		file->fd = -1;
+	}
 	t->without += wrong != elsewhere || file->named;
 	file->hopeless = is_hopeless(wrong, lasting);
 	t->full |= wrong == no_room;
-	t->elsewhere |= wrong == elsewhere;
-	t->again |= !file->hopeless && wrong != no_room && wrong != no_share &&
-		    wrong != elsewhere;
+	t->again |= !file->hopeless && !file->elsewhere && wrong != no_room &&
+		    wrong != no_share;
 	if ((t->verbose && wrong != elsewhere) || file->named)
 		fprintf(stderr, "codectl: %s: %s\n", file->name, wrong);
 }
@@ -316,6 +319,14 @@ bool tables_only_anybodys(const struct tables *t)
 	return t->files.old == t->files.nr;
 }
 
+/* Whoever gave it to them may have gone. */
+static void settle_elsewhere(struct tables *t)
+{
+	for (size_t i = 0; i < t->files.nr; i++)
+		if (t->files.file[i].elsewhere)
+			settle(t, &t->files.file[i], NULL);
+}
+
 void tables_drop_stale(struct tables *t, bool asked)
 {
 	time_t now = now_seconds();
@@ -331,8 +342,7 @@ void tables_drop_stale(struct tables *t, bool asked)
 	again = asked || t->again;
 	if (t->all && (asked || t->full || now - t->looked_unmapped >= UNMAPPED_SECONDS)) {
 		unmapped = asked || t->full ? 0 : FILES_UNMAPPED;
-		again |= t->elsewhere;
-		t->elsewhere = false;
+		settle_elsewhere(t);
 		t->looked_unmapped = now;
 	}
 	t->full = false;

@@ -25,7 +25,6 @@ struct tables {
 	bool verbose;
 	bool full;		/* some have no table for lack of room */
 	bool again;		/* some may have one in a while */
-	bool elsewhere;		/* some have one that is not ours */
 	size_t nr, without;
 	unsigned long long bytes;
 	time_t looked, looked_unmapped;	/* when tables_drop_stale() did */
