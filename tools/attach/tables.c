@@ -39,6 +39,7 @@ static const char damaged[] = "its table in the store is damaged, or of another 
 static const char refused[] = "the kernel refuses its table";
 
 static const char too_large[] = "its table has too many rules, or few for so much code";
+static const char otherwise[] = "another file has its build-id, and is laid out otherwise";
 /* Another process of this program, or of another one, may have given it that. */
 static const char elsewhere[] = "it has a table already";
 
@@ -95,6 +96,15 @@ static const char *attach_table(struct file *file, const struct loaded_table *ta
 	       errno == ETXTBSY ? busy : strerror(errno);
 }
 
+/* patchelf(1) keeps the build-id of what it moves. */
+static bool fits(const struct known *known, const struct loaded_table *table)
+{
+	return !known->nr_segments ||
+	       (known->nr_segments == table->nr_segments &&
+		!memcmp(known->segments, table->segments,
+			known->nr_segments * sizeof(*known->segments)));
+}
+
 static const char *attach_stored(struct file *file, int stored)
 {
 	struct loaded_table table;
@@ -102,7 +112,7 @@ static const char *attach_stored(struct file *file, int stored)
 
 	if (!table_load(stored, &table))
 		return damaged;
-	wrong = attach_table(file, &table);
+	wrong = fits(&file->known, &table) ? attach_table(file, &table) : otherwise;
 	table_unload(&table);
 	return wrong;
 }
@@ -195,7 +205,8 @@ static const char *attach_file(struct tables *t, struct file *file)
 /* Whether it gets none until it is changed; that of @lasting was wrong before there was one. */
 static bool is_hopeless(const char *wrong, bool lasting)
 {
-	return lasting || wrong == damaged || wrong == refused || wrong == too_large;
+	return lasting || wrong == damaged || wrong == refused || wrong == too_large ||
+	       wrong == otherwise;
 }
 
 /* It has a table now, or gets none; but a table that is no good is made again. */

@@ -218,6 +218,7 @@ const char *work_know(const char *path, struct known *known,
 	struct image image;
 	const char *wrong;
 
+	known->nr_segments = 0;
 	wrong = image_key(path, &image, &known->key, stop);
 	known->lasting = image.lasting;
 	known->believed = !wrong && image.trusted;
@@ -230,6 +231,9 @@ const char *work_know(const char *path, struct known *known,
 		return wrong;
 	convert_cancel(&conversion);
 	/* The pages of a file that is cut short, or cannot be read, are no longer there. */
-	return get_id(&conversion.object, &known->key) ? NULL :
-	       image_hash_file(path, image.size, &known->key, stop);
+	if (!get_id(&conversion.object, &known->key))
+		return image_hash_file(path, image.size, &known->key, stop);
+	known->nr_segments = conversion.object.nr_segments;
+	memcpy(known->segments, conversion.object.segments, sizeof(known->segments));
+	return NULL;
 }

@@ -41,6 +41,8 @@ struct known {
 	struct store_key key;	/* by which its table is kept */
 	bool believed;
 	bool lasting;		/* what is wrong stays so until it is changed */
+	uint32_t nr_segments;	/* if the key is its build-id; else 0 */
+	struct segment segments[MAX_SEGMENTS];
 };
 
 /*

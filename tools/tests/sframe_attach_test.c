@@ -268,6 +268,23 @@ static void a_table_that_is_no_good_is_made_again(void)
 	free(path);
 }
 
+static void what_is_laid_out_otherwise_gets_none(void)
+{
+	struct tables a = new_tables();
+	char *path = add_copy(&a, "moved", false);
+	struct file *file = &a.files.file[0];
+
+	CHECK(!key_of(&a, file) && file->known.nr_segments);
+	a.files.old = 1;
+	file->known.segments[0].vaddr += 0x1000;
+	nr_calls = 0;
+	settle(&a, file, NULL);
+	CHECK(!nr_calls && !a.nr && file->hopeless);
+	let_go(&a);
+	unlink(path);
+	free(path);
+}
+
 static void and_once_only(void)
 {
 	struct tables a = new_tables();
@@ -598,6 +615,7 @@ int main(void)
 	RUN(what_may_be_over_is_tried_again);
 	RUN(a_table_that_is_no_good_is_made_again);
 	RUN(and_once_only);
+	RUN(what_is_laid_out_otherwise_gets_none);
 	RUN(what_gets_no_table_is_asked_once);
 	RUN(what_cannot_be_started_is_tried_again);
 	RUN(what_anybody_has_made_comes_last);
