@@ -176,8 +176,10 @@ bool files_add_all(struct files *files)
 	while (proc && (entry = readdir(proc))) {
 		pid_t pid = strtol(entry->d_name, NULL, 10);
 
-		if (isdigit((unsigned char)entry->d_name[0]) && is_owners(files, pid) &&
-		    !files_add_process(files, pid))
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		errno = 0;
+		if (!is_owners(files, pid) || !files_add_process(files, pid))
 			good &= errno != EMFILE && errno != ENFILE && errno != ENOMEM;
 	}
 	if (proc)

@@ -15,6 +15,8 @@
 #include "follow.h"
 
 #define RING_PAGES	64
+/* How often it is tried to follow CPUs that could not be. */
+#define AGAIN_SECONDS	5
 /* Records, of which there are no more than that in a while unless somebody wants it so. */
 #define FLOOD		1024
 
@@ -23,6 +25,7 @@ struct follow {
 	char online[256];	/* what it said */
 	int64_t slept;		/* nanoseconds of suspend then */
 	bool some;		/* not all of these are followed */
+	time_t tried;		/* to follow them */
 	long nr;
 	size_t page;
 	struct pollfd *poll;
@@ -61,8 +64,12 @@ static bool open_ring(struct follow *f, int cpu)
 	ring = mmap(NULL, (1 + RING_PAGES) * f->page, PROT_READ | PROT_WRITE, MAP_SHARED,
 		    fd, 0);
 	/* No other process is to keep it. */
-	if (ring == MAP_FAILED || madvise(ring, (1 + RING_PAGES) * f->page, MADV_DONTFORK))
+	if (ring == MAP_FAILED || madvise(ring, (1 + RING_PAGES) * f->page, MADV_DONTFORK)) {
+		if (ring != MAP_FAILED)
+			munmap(ring, (1 + RING_PAGES) * f->page);
+		close(fd);
 		return false;
+	}
 	f->poll[f->nr] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	f->ring[f->nr++] = ring;
 	return true;
@@ -186,7 +193,8 @@ bool follow_wait(struct follow *f, int ms, follow_take *take, void *arg)
 	if (f->nr_taken > FLOOD)
 		usleep(ms * 1000);
 	/* A CPU that comes has no event, nor has one any more that was offline. */
-	if (has_changed(f) || f->some) {
+	if (has_changed(f) || (f->some && now_seconds() - f->tried >= AGAIN_SECONDS)) {
+		f->tried = now_seconds();
 		f->some = !open_rings(f);
 		f->lost = true;
 	}

@@ -17,6 +17,9 @@
 /* How many mappings are taken before anything else is heeded. */
 #define TAKE		256
 
+/* How long a user's stays who has nothing mapped, in seconds. */
+static int unused = FILES_UNMAPPED;
+
 static volatile sig_atomic_t ended, asked;
 
 static void end(int sig)
@@ -121,17 +124,23 @@ void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 	};
 	int kept[] = { store, channel, store_packaged() };
 	bool more = true;
+	time_t used;
 
 	catch_signals();
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(EXIT_FAILED);
 	close_all_but(kept, ARRAY_SIZE(kept));
 	t.again = !files_add_all(&t.files);
+	used = now_seconds();
 	while (!ended && take_told(&t.files, channel, time_to_wait(&t, more))) {
 		more = tables_make(&t);
 		tell(&t, channel, more);
 		tables_drop_stale(&t, asked);
 		asked = 0;
+		if (t.files.nr)
+			used = now_seconds();
+		else if (owner && now_seconds() - used >= unused)
+			break;
 	}
 	_exit(0);
 }

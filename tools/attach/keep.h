@@ -34,7 +34,10 @@ struct keep_counts {
 
 #define KEEP_SECONDS	10
 
-/* Until SIGTERM, or until the end of process @parent; looks again at SIGHUP. */
+/*
+ * Until SIGTERM, or until the end of process @parent; looks again at SIGHUP.  That of a user
+ * who has had nothing mapped for FILES_UNMAPPED seconds ends with status 0.
+ */
 void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 	__attribute__((noreturn));
 

@@ -60,8 +60,15 @@ static struct keeper *find(const struct keepers *keepers, uid_t owner)
 /* It is started in its time: see hear(). */
 static void add(struct keepers *keepers, uid_t owner)
 {
-	if (keepers->nr == MOST)
+	static bool said;
+
+	if (keepers->nr == MOST) {
+		if (!said)
+			fprintf(stderr, "codectl: there are more than %d users: user %u"
+				" gets no tables\n", MOST, owner);
+		said = true;
 		return;
+	}
 	if (!(keepers->nr & (keepers->nr - 1)))
 		keepers->keeper = need(reallocarray(keepers->keeper,
 						    keepers->nr ? 2 * keepers->nr : 1,
@@ -159,35 +166,42 @@ static bool may_start(const struct keepers *keepers, const struct keeper *keeper
 	       (!keeper->owner || keepers->keeper[0].counts.state != KEEP_BUSY);
 }
 
-static void hear(const struct keepers *keepers, struct keeper *keeper)
+/* Whether it has gone for good, until its owner has something mapped. */
+static bool hear(const struct keepers *keepers, struct keeper *keeper)
 {
 	const struct keep_told look = { 0 };
 	struct keep_counts counts;
 	time_t now = now_seconds();
+	int status;
 
 	reap_hung(keeper);
 	if (!keeper->pid) {
 		if (may_start(keepers, keeper))
 			start(keepers, keeper);
-		return;
+		return false;
 	}
 	while (recv(keeper->channel, &counts, sizeof(counts), MSG_DONTWAIT) ==
 	       sizeof(counts)) {
 		keeper->counts = counts;
 		keeper->heard = now;
 	}
-	if (waitpid(keeper->pid, NULL, WNOHANG) == keeper->pid)
+	if (waitpid(keeper->pid, &status, WNOHANG) == keeper->pid) {
 		forget(keeper);
-	else if (now - keeper->heard >= patience)
+		return keeper->owner && !keeper->nr_hung && WIFEXITED(status) &&
+		       !WEXITSTATUS(status);
+	}
+	if (now - keeper->heard >= patience)
 		abandon(keeper);
 	else if (keeper->missed)
 		keeper->missed = !tell(keeper, &look);
+	return false;
 }
 
 void keepers_hear(struct keepers *keepers)
 {
 	for (size_t i = 0; i < keepers->nr; i++)
-		hear(keepers, &keepers->keeper[i]);
+		if (hear(keepers, &keepers->keeper[i]))
+			keepers->keeper[i--] = keepers->keeper[--keepers->nr];
 }
 
 struct keep_counts keepers_sum(const struct keepers *keepers)

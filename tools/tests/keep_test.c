@@ -98,6 +98,9 @@ static pid_t start(size_t looks)
 	if (!pid)
 		keep(1, store, ends[1], false, parent);
 	close(ends[1]);
+	close(packaged);
+	close(packaged + 1);
+	close(store);
 	return pid;
 }
 
@@ -126,9 +129,22 @@ static void it_looks_once_for_all(void)
 	CHECK(waitpid(pid, NULL, 0) == pid);
 }
 
+/* No file is ever there. */
+static void it_ends_if_it_is_not_used(void)
+{
+	pid_t pid;
+	int status;
+
+	unused = 0;
+	pid = start(0);
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
+	close(channel);
+}
+
 int main(void)
 {
 	RUN(it_keeps_what_it_needs);
 	RUN(it_looks_once_for_all);
+	RUN(it_ends_if_it_is_not_used);
 	return check_end();
 }

@@ -70,8 +70,8 @@ void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 		else
 			counts.nr += told.end - told.start;
 		counts.pending = hangups;
-	} while (strcmp(told.name, "end"));
-	_exit(1);
+	} while (strcmp(told.name, "end") && strcmp(told.name, "unused"));
+	_exit(!strcmp(told.name, "end"));
 }
 
 static struct keepers keepers;
@@ -225,6 +225,17 @@ static void all_are_told_to_look(void)
 	EVENTUALLY(find(&keepers, 5)->pid);
 }
 
+static void one_that_is_not_used_goes(void)
+{
+	size_t nr = keepers.nr;
+
+	say(2000, "unused");
+	EVENTUALLY(keepers.nr == nr - 1);
+	CHECK(!find(&keepers, 2) && find(&keepers, 0) == keepers.keeper && find(&keepers, 5));
+	say(2000, "file");
+	EVENTUALLY(find(&keepers, 2) && find(&keepers, 2)->pid);
+}
+
 static void all_end_when_they_are_to(void)
 {
 	struct keeper *keeper = find(&keepers, 0);
@@ -246,6 +257,7 @@ int main(void)
 	RUN(nobody_waits_for_one_that_hangs);
 	RUN(only_so_many_may_hang);
 	RUN(all_are_told_to_look);
+	RUN(one_that_is_not_used_goes);
 	RUN(all_end_when_they_are_to);
 	free(keepers.keeper);
 	return check_end();
