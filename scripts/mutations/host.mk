@@ -83,7 +83,7 @@ obj/sframe/%.o: tools/sframe/%.c
 CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test sframe_attach_test
 ATTACH	:= converter files keep keepers owner ready stale
 
-$(CONVERTER_TESTS:%=obj/sframe/%.o) obj/sframe/keepers_test.o: obj/sframe/%.o: tools/tests/%.c
+$(CONVERTER_TESTS:%=obj/sframe/%.o) obj/sframe/keep_test.o obj/sframe/keepers_test.o: obj/sframe/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
 	$(CONVERT) -c -o $@ $<
 
@@ -102,7 +102,7 @@ bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_ho
 # It includes what else there is of attach.
 bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o
 
-bin/keepers_test: obj/sframe/keepers_test.o obj/tools/tool.o
+bin/keep_test bin/keepers_test: bin/%: obj/sframe/%.o obj/tools/tool.o
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^
 
