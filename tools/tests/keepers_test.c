@@ -212,6 +212,7 @@ static void only_so_many_may_hang(void)
 	EVENTUALLY(keeper->pid);
 	kill(children[0], SIGKILL);
 	kill(children[2], SIGKILL);
+	EVENTUALLY(!keeper->nr_hung);
 }
 
 static void all_are_told_to_look(void)
