@@ -53,14 +53,15 @@ static struct keep_counts count(const struct attach *a, bool more)
 {
 	struct keep_counts sum = keepers_sum(&a->keepers);
 	const struct tables *t = &a->tables;
+	struct tables_sum named = tables_sum(t);
 
 	if (more)
 		sum.state = KEEP_BUSY;
-	sum.nr += t->nr;
-	sum.without += t->without;
-	sum.pending += tables_pending(t);
+	sum.nr += named.nr;
+	sum.without += named.without;
+	sum.pending += named.pending;
 	sum.unopened += t->files.unopened;
-	sum.bytes += t->bytes;
+	sum.bytes += named.bytes;
 	if (t->files.unopened)
 		sum.error = t->files.error;
 	return sum;

@@ -90,15 +90,15 @@ static bool take_told(struct files *files, int channel, int ms)
 
 static void tell(const struct tables *t, int channel, bool more)
 {
+	const struct tables_sum sum = tables_sum(t);
 	const struct keep_counts counts = {
-		.state = !more ? KEEP_DONE :
-			 tables_only_anybodys(t) ? KEEP_ANYBODYS : KEEP_BUSY,
-		.nr = t->nr,
-		.without = t->without,
-		.pending = tables_pending(t),
+		.state = !more ? KEEP_DONE : sum.only_anybodys ? KEEP_ANYBODYS : KEEP_BUSY,
+		.nr = sum.nr,
+		.without = sum.without,
+		.pending = sum.pending,
 		.unopened = t->files.unopened,
 		.error = t->files.error,
-		.bytes = t->bytes,
+		.bytes = sum.bytes,
 	};
 
 	/* If there is no room for it, the next one comes soon. */

@@ -177,7 +177,6 @@ static bool takes_its_share(struct tables *t, struct file *file)
 			return false;
 		t->files.anybodys_bytes += file->bytes;
 	}
-	t->bytes += file->bytes;
 	return true;
 }
 
@@ -218,10 +217,8 @@ static void settle(struct tables *t, struct file *file, const char *wrong)
 	if (!wrong)
 		wrong = attach_file(t, file);
 	file->elsewhere = wrong == elsewhere;
-	if (!wrong) {
-		t->nr++;
+	if (!wrong)
 		return;
-	}
 	if ((wrong == damaged || wrong == refused) && !file->remade) {
 		store_remove(t->store, &file->known.key);
 		file->remade = true;
@@ -234,7 +231,6 @@ static void settle(struct tables *t, struct file *file, const char *wrong)
 		close(file->fd);
 		file->fd = -1;
 	}
-	t->without += wrong != elsewhere || file->named;
 	file->hopeless = is_hopeless(wrong, lasting);
 	t->full |= wrong == no_room;
 	t->again |= !file->hopeless && !file->elsewhere && wrong != no_room &&
@@ -293,13 +289,24 @@ static void settle_pending(struct tables *t, bool last)
 	}
 }
 
-size_t tables_pending(const struct tables *t)
+struct tables_sum tables_sum(const struct tables *t)
 {
-	size_t nr = 0;
+	struct tables_sum sum = { .only_anybodys = t->files.old == t->files.nr };
 
-	for (size_t i = 0; i < t->files.nr; i++)
-		nr += t->files.file[i].pending;
-	return nr;
+	for (size_t i = 0; i < t->files.old; i++) {
+		const struct file *file = &t->files.file[i];
+
+		if (file->attached >= 0) {
+			sum.nr++;
+			sum.bytes += file->bytes;
+		} else if (file->pending) {
+			sum.pending++;
+			sum.only_anybodys &= files_is_anybodys(file);
+		} else {
+			sum.without += !file->elsewhere || file->named;
+		}
+	}
+	return sum;
 }
 
 bool tables_make(struct tables *t)
@@ -313,21 +320,10 @@ bool tables_make(struct tables *t)
 		if (last)
 			converter_free(&t->converter);
 	}
-	if (!t->converter.pid && tables_pending(t) &&
+	if (!t->converter.pid && tables_sum(t).pending &&
 	    !converter_start(&t->converter, &t->files, t->store) && !t->all)
 		die("cannot start a process: %s", strerror(errno));
 	return t->converter.pid || t->files.old < t->files.nr;
-}
-
-bool tables_only_anybodys(const struct tables *t)
-{
-	for (size_t i = 0; i < t->files.old; i++) {
-		const struct file *file = &t->files.file[i];
-
-		if (file->pending && !files_is_anybodys(file))
-			return false;
-	}
-	return t->files.old == t->files.nr;
 }
 
 /* Whoever gave it to them may have gone. */

@@ -25,8 +25,6 @@ struct tables {
 	bool verbose;
 	bool full;		/* some have no table for lack of room */
 	bool again;		/* some may have one in a while */
-	size_t nr, without;
-	unsigned long long bytes;
 	time_t looked, looked_unmapped;	/* when tables_drop_stale() did */
 };
 
@@ -36,11 +34,14 @@ struct tables {
  */
 bool tables_make(struct tables *t);
 
-/* How many are to be converted. */
-size_t tables_pending(const struct tables *t);
+/* How many files have a table now, have none, and are to be converted. */
+struct tables_sum {
+	size_t nr, without, pending;
+	bool only_anybodys;	/* what is to come is all what anybody may have made */
+	unsigned long long bytes; /* of the tables */
+};
 
-/* Whether what is left to be converted is all what anybody may have made. */
-bool tables_only_anybodys(const struct tables *t);
+struct tables_sum tables_sum(const struct tables *t);
 
 /*
  * Where it is time, or with @asked: takes away what is of no use any more, and looks again

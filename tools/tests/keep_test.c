@@ -29,23 +29,16 @@ void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 
 bool tables_make(struct tables *t)
 {
-	t->nr = nr_looks;
-	t->without = nr_mappings;
-	t->bytes = fcntl(packaged, F_GETFD) >= 0 && fcntl(t->store, F_GETFD) >= 0;
 	t->files.unopened = fcntl(packaged + 1, F_GETFD) >= 0;
 	return false;
 }
 
-size_t tables_pending(const struct tables *t)
+struct tables_sum tables_sum(const struct tables *t)
 {
-	(void)t;
-	return 0;
-}
-
-bool tables_only_anybodys(const struct tables *t)
-{
-	(void)t;
-	return false;
+	return (struct tables_sum){
+		.nr = nr_looks, .without = nr_mappings,
+		.bytes = fcntl(packaged, F_GETFD) >= 0 && fcntl(t->store, F_GETFD) >= 0,
+	};
 }
 
 void tables_drop_stale(struct tables *t, bool asked)
