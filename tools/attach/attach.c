@@ -165,15 +165,18 @@ static void catch_signals(void)
 /* Until the command has ended, or this process is told to. */
 static void stay(struct attach *a, struct child *child)
 {
+	bool look;
+
 	while (!ended && !(child->pid && child_has_ended(child))) {
 		if (a->follow)
 			follow_all(a, FOLLOW_MS);
 		else
 			usleep(FOLLOW_MS * 1000);
-		if (asked)
-			keepers_signal(&a->keepers, SIGHUP);
-		tables_drop_stale(&a->tables, asked);
+		look = asked;
 		asked = 0;
+		if (look)
+			keepers_signal(&a->keepers, SIGHUP);
+		tables_drop_stale(&a->tables, look);
 	}
 }
 

@@ -107,7 +107,7 @@ static bool add_mapped(struct files *files, pid_t pid, int at, const char *name)
 	bool good;
 
 	/* It may have become another's since: what is mapped here would be, too. */
-	if (!is_owners(files, pid) || is_known_already(files, at) || files->only_looks)
+	if (is_known_already(files, at) || files->only_looks || !is_owners(files, pid))
 		return true;
 	path = format("/proc/self/fd/%d", at);
 	good = add(files, path, name, false);

@@ -123,7 +123,7 @@ void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 		.verbose = verbose,
 	};
 	int kept[] = { store, channel, store_packaged() };
-	bool more = true;
+	bool more = true, look;
 	time_t used;
 
 	catch_signals();
@@ -135,12 +135,13 @@ void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 	while (!ended && take_told(&t.files, channel, time_to_wait(&t, more))) {
 		more = tables_make(&t);
 		tell(&t, channel, more);
-		tables_drop_stale(&t, asked);
+		look = asked;
 		asked = 0;
+		tables_drop_stale(&t, look);
 		if (t.files.nr)
 			used = now_seconds();
 		else if (owner && now_seconds() - used >= unused)
-			break;
+			_exit(0);
 	}
-	_exit(0);
+	_exit(EXIT_FAILED);
 }

@@ -36,7 +36,7 @@ struct keep_counts {
 
 /*
  * Until SIGTERM, or until the end of process @parent; looks again at SIGHUP.  That of a user
- * who has had nothing mapped for FILES_UNMAPPED seconds ends with status 0.
+ * who has had nothing mapped for FILES_UNMAPPED seconds ends with status 0, and no other.
  */
 void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 	__attribute__((noreturn));

@@ -166,12 +166,26 @@ static bool may_start(const struct keepers *keepers, const struct keeper *keeper
 	       (!keeper->owner || keepers->keeper[0].counts.state != KEEP_BUSY);
 }
 
-/* Whether it has gone for good, until its owner has something mapped. */
+/* Forgets one that has ended; whether it has gone for good, until its owner maps a file. */
+static bool is_unused(struct keeper *keeper, int status, bool unread)
+{
+	bool unused = keeper->owner && WIFEXITED(status) && !WEXITSTATUS(status);
+
+	forget(keeper);
+	/* It has missed something: one that looks at all processes is started at once. */
+	if (unused && (keeper->missed || unread)) {
+		keeper->heard -= again;
+		return false;
+	}
+	return unused && !keeper->nr_hung;
+}
+
 static bool hear(const struct keepers *keepers, struct keeper *keeper)
 {
 	const struct keep_told look = { 0 };
 	struct keep_counts counts;
 	time_t now = now_seconds();
+	ssize_t got;
 	int status;
 
 	reap_hung(keeper);
@@ -180,16 +194,13 @@ static bool hear(const struct keepers *keepers, struct keeper *keeper)
 			start(keepers, keeper);
 		return false;
 	}
-	while (recv(keeper->channel, &counts, sizeof(counts), MSG_DONTWAIT) ==
+	while ((got = recv(keeper->channel, &counts, sizeof(counts), MSG_DONTWAIT)) ==
 	       sizeof(counts)) {
 		keeper->counts = counts;
 		keeper->heard = now;
 	}
-	if (waitpid(keeper->pid, &status, WNOHANG) == keeper->pid) {
-		forget(keeper);
-		return keeper->owner && !keeper->nr_hung && WIFEXITED(status) &&
-		       !WEXITSTATUS(status);
-	}
+	if (waitpid(keeper->pid, &status, WNOHANG) == keeper->pid)
+		return is_unused(keeper, status, got < 0 && errno == ECONNRESET);
 	if (now - keeper->heard >= patience)
 		abandon(keeper);
 	else if (keeper->missed)

@@ -38,7 +38,10 @@ void keepers_tell(void *keepers, pid_t pid, unsigned long start, unsigned long e
 /* Has all processes looked at; false if there was no room to look at some. */
 bool keepers_look(struct keepers *keepers);
 
-/* What they have told; starts those that have gone again, in a while. */
+/*
+ * What they have told.  Starts those that have gone again, in a while; one whose owner has
+ * nothing mapped any more is forgotten.
+ */
 void keepers_hear(struct keepers *keepers);
 
 /* Of all of them together. */

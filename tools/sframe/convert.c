@@ -19,7 +19,6 @@
 
 /* libLLVM 14, with 5 MB of CFI, takes 100 MB and a second. */
 #define MAX_MEMORY	(2UL << 30)
-#define MAX_SECONDS	60
 
 size_t convert_max_table = 64UL << 20;
 
@@ -194,15 +193,15 @@ static const char *end(struct conversion *conversion, const char *wrong)
 	return ended;
 }
 
-const char *convert_start(struct conversion *conversion, void *image, size_t size)
+const char *convert_start(struct conversion *conversion, void *image, size_t size,
+			  unsigned int seconds)
 {
 	struct bytes arg = { image, size };
 	const char *wrong;
 	int error;
 
 	*conversion = (struct conversion){ 0 };
-	error = sandbox_start(&conversion->sandbox, read_object, &arg, MAX_MEMORY,
-			      MAX_SECONDS);
+	error = sandbox_start(&conversion->sandbox, read_object, &arg, MAX_MEMORY, seconds);
 	if (error)
 		return strerror(error);
 	wrong = read_sent(conversion);

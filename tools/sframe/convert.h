@@ -17,13 +17,18 @@ struct conversion {
 	bool lasting;		/* what is wrong is the file, and not where it was read */
 };
 
+/* Seconds of CPU for all of it, and for what convert_start() alone reads. */
+#define CONVERT_SECONDS	60
+#define START_SECONDS	3
+
 /*
  * Starts to read the ELF file in the @size bytes at @image, which is private and may be
- * written to by the process: sets type, build-id and
- * segments of @conversion->object.  What is wrong, to be shown, or NULL; then
+ * written to by the process: sets type, build-id and segments of @conversion->object.  The
+ * process has @seconds, as of sandbox_start().  What is wrong, to be shown, or NULL; then
  * convert_finish() or convert_cancel() has to follow.
  */
-const char *convert_start(struct conversion *conversion, void *image, size_t size);
+const char *convert_start(struct conversion *conversion, void *image, size_t size,
+			  unsigned int seconds);
 
 /* Reads the rest, checks all of it, and writes the table; what is wrong, or NULL. */
 const char *convert_finish(struct conversion *conversion);

@@ -94,7 +94,11 @@ static bool confine(pid_t parent, size_t memory, unsigned int seconds)
 
 	if (!space || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		return false;
+	/* A handler could not return. */
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_DFL);
 	/* A change of user forgets the signal. */
 	return limit(RLIMIT_AS, space + memory) && limit_time(seconds) &&
 	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 0) && drop_user() &&
@@ -189,13 +193,21 @@ const char *sandbox_end(struct sandbox *sandbox, bool *own)
 		return WEXITSTATUS(status) == WORKED ? NULL :
 		       "it cannot be confined";
 	switch (WTERMSIG(status)) {
-	case SIGKILL:
-		return "it took too long, or its reader was killed";
+	case SIGPIPE:
+		return NULL;
 	case SIGXCPU:
 		*own = true;
 		return "it took too long";
-	default:
+	case SIGSEGV:
+	case SIGILL:
+	case SIGFPE:
+	case SIGABRT:
+	case SIGTRAP:
+	case SIGSYS:
 		*own = true;
 		return "it crashed";
+	/* By others, or as the file cannot be read. */
+	default:
+		return "its reader was killed";
 	}
 }

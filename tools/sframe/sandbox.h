@@ -31,8 +31,8 @@ int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
 bool sandbox_read(const struct sandbox *sandbox, void *data, size_t len);
 
 /*
- * Ends it; why it ended, as a string literal, or NULL if @work returned.  *@own is whether
- * that is due to what @work does by itself, and would be so again.
+ * Ends it; why it ended, as a string literal, or NULL if @work returned, or wrote what is not
+ * read.  *@own is whether that is due to what @work does by itself, and would be so again.
  */
 const char *sandbox_end(struct sandbox *sandbox, bool *own);
 

@@ -71,9 +71,9 @@ struct store_pruned {
 
 /*
  * Removes what was not used for @days, and then what was not used for longest until
- * @bytes are left, half of them by hash, as well as what a process that was killed has left behind.  What has
- * a name that no table has is left as it is: the folder may be another one.  False
- * with errno if something could not be removed.
+ * @bytes are left, half of them by hash, as well as what a process that was killed has
+ * left behind.  What has a name that no table has is left as it is: the folder may be
+ * another one.  False with errno if something could not be removed.
  */
 bool store_prune(int store, uint64_t bytes, unsigned long days,
 		 struct store_pruned *pruned);

@@ -108,7 +108,8 @@ static void convert(const struct work *work, size_t i, struct totals *totals)
 	tell(work, i, false, "who made its table was killed");
 	wrong = image_open(path, work->tree && !work->wrong, &image, &elf);
 	if (!wrong) {
-		wrong = convert_start(&conversion, image.data, image.size);
+		wrong = convert_start(&conversion, image.data, image.size,
+				      CONVERT_SECONDS);
 		if (!wrong)
 			wrong = finish(work, &image, &conversion, totals);
 		image_close(&image);
@@ -224,7 +225,7 @@ const char *work_know(const char *path, struct known *known,
 	known->believed = !wrong && image.trusted;
 	if (!known->believed)
 		return wrong;
-	wrong = convert_start(&conversion, image.data, image.size);
+	wrong = convert_start(&conversion, image.data, image.size, START_SECONDS);
 	known->lasting = conversion.lasting;
 	image_close(&image);
 	if (wrong)

@@ -131,12 +131,19 @@ static void each_has_what_is_its_owners(void)
 	CHECK(!find(&keepers, 3));
 }
 
+/* It takes nothing from then on. */
+static void stop(pid_t pid)
+{
+	kill(pid, SIGSTOP);
+	CHECK(!waitid(P_PID, pid, NULL, WSTOPPED));
+}
+
 /* More than there is room for, while nobody takes it. */
 static void what_one_misses_it_looks_for(void)
 {
 	struct keeper *keeper = find(&keepers, 2);
 
-	kill(keeper->pid, SIGSTOP);
+	stop(keeper->pid);
 	for (int i = 0; i < 100000 && !keeper->missed; i++)
 		say(2000, "file");
 	CHECK(keeper->missed);
@@ -164,7 +171,7 @@ static void one_that_hangs_is_given_up(void)
 	pid_t pid = keeper->pid;
 
 	EVENTUALLY(keeper->counts.state == KEEP_DONE);
-	kill(pid, SIGSTOP);
+	stop(pid);
 	keeper->heard -= patience;
 	keepers_hear(&keepers);
 	CHECK(!keeper->pid && keeper->nr_hung == 1 && keeper->hung[0] == pid);
@@ -237,6 +244,25 @@ static void one_that_is_not_used_goes(void)
 	EVENTUALLY(find(&keepers, 2) && find(&keepers, 2)->pid);
 }
 
+/* Before it is known that it has gone, in vain, and before it has gone, unread. */
+static void what_it_has_missed_is_looked_for(void)
+{
+	struct keeper *keeper = find(&keepers, 2);
+	pid_t pid = keeper->pid;
+
+	say(2000, "unused");
+	CHECK(!waitid(P_PID, pid, NULL, WEXITED | WNOWAIT));
+	say(2000, "file");
+	EVENTUALLY(keeper->pid && keeper->pid != pid);
+	pid = keeper->pid;
+	stop(pid);
+	say(2000, "unused");
+	say(2000, "file");
+	kill(pid, SIGCONT);
+	EVENTUALLY(keeper->pid && keeper->pid != pid);
+	CHECK(find(&keepers, 2) == keeper);
+}
+
 static void all_end_when_they_are_to(void)
 {
 	struct keeper *keeper = find(&keepers, 0);
@@ -259,6 +285,7 @@ int main(void)
 	RUN(only_so_many_may_hang);
 	RUN(all_are_told_to_look);
 	RUN(one_that_is_not_used_goes);
+	RUN(what_it_has_missed_is_looked_for);
 	RUN(all_end_when_they_are_to);
 	free(keepers.keeper);
 	return check_end();

@@ -77,7 +77,7 @@ static const char *convert(void)
 {
 	struct conversion conversion;
 	char image[64] = "";
-	const char *wrong = convert_start(&conversion, image, sizeof(image));
+	const char *wrong = convert_start(&conversion, image, sizeof(image), CONVERT_SECONDS);
 
 	if (!wrong)
 		wrong = convert_finish(&conversion);

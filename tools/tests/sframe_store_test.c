@@ -26,7 +26,7 @@ static const char *convert_bytes(const void *data, size_t size)
 {
 	struct conversion conversion;
 	char *copy = exact_copy(data, size);
-	const char *wrong = convert_start(&conversion, copy, size);
+	const char *wrong = convert_start(&conversion, copy, size, CONVERT_SECONDS);
 
 	if (!wrong)
 		wrong = convert_finish(&conversion);
@@ -55,7 +55,7 @@ static void a_file_without_code_is_passed_over(void)
 	for (unsigned int i = 0; i < header->e_phnum; i++)
 		if (segment[i].p_flags & PF_X)
 			segment[i].p_filesz = 0;
-	CHECK(convert_start(&conversion, data, image.size));
+	CHECK(convert_start(&conversion, data, image.size, CONVERT_SECONDS));
 	CHECK(convert_is_passed_over(&conversion));
 	free(data);
 }
@@ -145,6 +145,8 @@ static bool ends_by_itself(int sig)
 	bool own;
 
 	CHECK(!sandbox_start(&box, spin, NULL, 64 << 20, 1));
+	/* It may get little of the CPUs. */
+	box.deadline += 600;
 	if (sig)
 		kill(box.pid, sig);
 	CHECK(!sandbox_read(&box, &said, 1) && sandbox_end(&box, &own));
@@ -154,7 +156,23 @@ static bool ends_by_itself(int sig)
 static void what_others_do_to_it_is_told_apart(void)
 {
 	CHECK(ends_by_itself(0) && ends_by_itself(SIGTRAP));
-	CHECK(!ends_by_itself(SIGKILL));
+	CHECK(!ends_by_itself(SIGKILL) && !ends_by_itself(SIGTERM));
+}
+
+static void fill(void *arg, int out)
+{
+	static const char much[1 << 20];
+
+	(void)arg;
+	if (write(out, much, sizeof(much)) != sizeof(much))
+		_exit(1);
+}
+
+static void what_it_writes_need_not_be_read(void)
+{
+	char said;
+
+	CHECK(!run_confined(fill, &said));
 }
 
 /* As everybody can who is nobody, while it is read from, and once all is read. */
@@ -505,6 +523,7 @@ int main(void)
 	RUN(damaged_files_do_no_harm);
 	RUN(the_process_can_only_compute);
 	RUN(what_others_do_to_it_is_told_apart);
+	RUN(what_it_writes_need_not_be_read);
 	RUN(who_is_stopped_is_not_waited_for);
 	RUN(writable_files_are_copied_and_not_believed);
 	RUN(what_is_not_copied_is_said);
