@@ -16,7 +16,7 @@
 struct file {
 	dev_t dev;
 	ino_t ino;
-	int fd;			/* open for reading; -1: it gets no table */
+	int fd;			/* open for reading; -1: it gets no table unless changed */
 	char *name;		/* to be shown */
 	bool named;		/* by the user */
 	uint64_t seen;		/* when somebody had it mapped: files_now() */
@@ -25,6 +25,8 @@ struct file {
 	unsigned long long bytes; /* that it takes in the kernel */
 	bool hopeless;		/* it gets none unless it is changed */
 	bool elsewhere;		/* it has one that is not ours */
+	unsigned int failed;	/* how often it got none that may get one */
+	time_t again;		/* when that is tried: now_seconds() */
 	bool pending;		/* that is not in the store yet */
 	bool given;		/* to a converter */
 	size_t job;		/* which one of its files it is then */
@@ -84,10 +86,9 @@ bool files_add_all(struct files *files);
 #define FILES_UNMAPPED	600
 
 /*
- * Forgets what is of no use any more: files that got no table but may get one, or lost it
- * since, and
- * deleted ones that nobody has mapped, which would take up room on their disk.  With
- * @unmapped also those that were not mapped for that many seconds, so that their file
+ * Forgets what is of no use any more: files that have lost their table, or were changed
+ * since they could have none, and deleted ones that nobody has mapped, which would take up
+ * room on their disk.  With @unmapped also those that were not mapped for that many seconds, so that their file
  * systems can be unmounted; else -1.  Whether there is room for other tables now, or
  * a file for which there may be another.
  */

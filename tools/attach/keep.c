@@ -130,7 +130,7 @@ void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(EXIT_FAILED);
 	close_all_but(kept, ARRAY_SIZE(kept));
-	t.again = !files_add_all(&t.files);
+	t.unseen = !files_add_all(&t.files);
 	used = now_seconds();
 	while (!ended && take_told(&t.files, channel, time_to_wait(&t, more))) {
 		more = tables_make(&t);

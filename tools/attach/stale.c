@@ -81,11 +81,10 @@ bool files_drop_stale(struct files *files, int unmapped)
 	looked = looked && look_who_is_mapped(files);
 	for (size_t i = 0; i < files->nr; i++) {
 		struct file *file = &files->file[i];
-		bool fails = i < old && file->attached < 0 && !file->pending &&
-			     !file->hopeless && !file->elsewhere;
+		bool superseded = file->fd < 0 && !file->hopeless;
 		bool lost = file->attached >= 0 && was_written_to(file);
 
-		if (fails || lost || (looked && is_left_over(file, look, unmapped))) {
+		if (superseded || lost || (looked && is_left_over(file, look, unmapped))) {
 			any |= file->attached >= 0;
 			close_file(files, file);
 			files->old -= i < old;

@@ -25,9 +25,12 @@
 #define UNMAPPED_SECONDS 300
 /* How many converters may have ended before they got to a file. */
 #define TRIES		3
-/* How many files are looked at before anything else is heeded, and what is hashed. */
+/* How many files are looked at before anything else is heeded, what is hashed, how long. */
 #define LOOK_AT		64
 #define LOOK_AT_BYTES	(64L << 20)
+#define LOOK_AT_SECONDS	10
+/* How often the time until a file is tried again is doubled: up to an hour. */
+#define MOST_DOUBLED	6
 
 static const char written[] = "it was written to meanwhile";
 static const char busy[] = "somebody can write to it";
@@ -204,11 +207,23 @@ static const char *attach_file(struct tables *t, struct file *file)
 /* Whether it gets none until it is changed; that of @lasting was wrong before there was one. */
 static bool is_hopeless(const char *wrong, bool lasting)
 {
-	return lasting || wrong == damaged || wrong == refused || wrong == too_large ||
-	       wrong == otherwise;
+	return lasting || wrong == damaged || wrong == refused || wrong == too_large;
 }
 
-/* It has a table now, or gets none; but a table that is no good is made again. */
+/* What nobody says that it has changed is asked for; all else less and less often. */
+static void put_off(struct file *file, const char *wrong)
+{
+	unsigned int doubled = file->failed < MOST_DOUBLED ? file->failed : MOST_DOUBLED;
+
+	file->failed++;
+	file->again = now_seconds() + (wrong == elsewhere || wrong == otherwise ?
+				       UNMAPPED_SECONDS : STALE_SECONDS << doubled);
+}
+
+/*
+ * It has a table now, or none for now or for good; but a table that is no good is made
+ * again.
+ */
 static void settle(struct tables *t, struct file *file, const char *wrong)
 {
 	bool lasting = wrong && file->known.lasting;
@@ -217,8 +232,10 @@ static void settle(struct tables *t, struct file *file, const char *wrong)
 	if (!wrong)
 		wrong = attach_file(t, file);
 	file->elsewhere = wrong == elsewhere;
-	if (!wrong)
+	if (!wrong) {
+		file->failed = 0;
 		return;
+	}
 	if ((wrong == damaged || wrong == refused) && !file->remade) {
 		store_remove(t->store, &file->known.key);
 		file->remade = true;
@@ -226,40 +243,64 @@ static void settle(struct tables *t, struct file *file, const char *wrong)
 		file->given = false;
 		return;
 	}
-	/* What it is need not be found out again, as by reading all of it. */
-	if (!file->elsewhere) {
+	t->full |= wrong == no_room;
+	file->hopeless = is_hopeless(wrong, lasting);
+	if (file->hopeless) {
 		close(file->fd);
 		file->fd = -1;
+	} else {
+		put_off(file, wrong);
 	}
-	file->hopeless = is_hopeless(wrong, lasting);
-	t->full |= wrong == no_room;
-	t->again |= !file->hopeless && !file->elsewhere && wrong != no_room &&
-		    wrong != no_share;
 	if ((t->verbose && wrong != elsewhere) || file->named)
 		fprintf(stderr, "codectl: %s: %s\n", file->name, wrong);
 }
 
-/* Some of what was added. */
-static void look_at_new(struct tables *t)
+/* It has a table that can be had at once, or is to be converted, or has none. */
+static void look_at(struct tables *t, struct file *file)
+{
+	const char *wrong = key_of(t, file);
+
+	file->given = false;
+	file->tries = 0;
+	file->remade = false;
+	/* What was given up for that comes again. */
+	if (wrong || store_has(t->store, &file->known.key))
+		settle(t, file, wrong);
+	else
+		file->pending = true;
+}
+
+static bool is_due(const struct file *file)
+{
+	return file->fd >= 0 && file->attached < 0 && !file->pending &&
+	       now_seconds() >= file->again;
+}
+
+/* Some of what was added, and of what is to be tried again. */
+static void look_at_some(struct tables *t)
 {
 	struct files *files = &t->files;
+	time_t end = now_seconds() + LOOK_AT_SECONDS;
 	size_t left = LOOK_AT;
 	off_t bytes = LOOK_AT_BYTES;
 
-	while (files->old < files->nr && left-- && bytes > 0) {
-		struct file *file = &files->file[files->old];
-		const char *wrong = key_of(t, file);
+	for (size_t i = 0; i < files->nr && left && bytes > 0 && !*t->ended &&
+	     now_seconds() < end; i++) {
+		struct file *file = &files->file[i];
 
-		/* It may have been given up for that. */
-		if (*t->ended)
-			return;
-		files->old++;
+		if (i == files->old)
+			files->old++;
+		else if (!is_due(file))
+			continue;
+		left--;
+		/* What is known of it need not be found out again, as by reading all of it. */
+		if (file->elsewhere) {
+			settle(t, file, NULL);
+			continue;
+		}
+		look_at(t, file);
 		if (file->known.key.is_hash)
 			bytes -= file->size;
-		if (wrong || store_has(t->store, &file->known.key))
-			settle(t, file, wrong);
-		else
-			file->pending = true;
 	}
 }
 
@@ -313,7 +354,7 @@ bool tables_make(struct tables *t)
 {
 	bool last;
 
-	look_at_new(t);
+	look_at_some(t);
 	if (t->converter.pid) {
 		last = converter_has_ended(&t->converter);
 		settle_pending(t, last);
@@ -323,22 +364,21 @@ bool tables_make(struct tables *t)
 	if (!t->converter.pid && tables_sum(t).pending &&
 	    !converter_start(&t->converter, &t->files, t->store) && !t->all)
 		die("cannot start a process: %s", strerror(errno));
-	return t->converter.pid || t->files.old < t->files.nr;
+	return t->converter.pid || tables_sum(t).pending || t->files.old < t->files.nr;
 }
 
-/* Whoever gave it to them may have gone. */
-static void settle_elsewhere(struct tables *t)
+static void try_all_again(struct tables *t)
 {
-	for (size_t i = 0; i < t->files.nr; i++)
-		if (t->files.file[i].elsewhere)
-			settle(t, &t->files.file[i], NULL);
+	for (size_t i = 0; i < t->files.nr; i++) {
+		t->files.file[i].failed = 0;
+		t->files.file[i].again = 0;
+	}
 }
 
 void tables_drop_stale(struct tables *t, bool asked)
 {
 	time_t now = now_seconds();
 	int unmapped = -1;
-	bool again;
 
 	if (!t->looked) {
 		t->looked = now;
@@ -346,15 +386,14 @@ void tables_drop_stale(struct tables *t, bool asked)
 	}
 	if (!asked && now - t->looked < STALE_SECONDS)
 		return;
-	again = asked || t->again;
 	if (t->all && (asked || t->full || now - t->looked_unmapped >= UNMAPPED_SECONDS)) {
 		unmapped = asked || t->full ? 0 : FILES_UNMAPPED;
-		settle_elsewhere(t);
 		t->looked_unmapped = now;
 	}
+	if (asked)
+		try_all_again(t);
 	t->full = false;
-	t->again = false;
-	if ((files_drop_stale(&t->files, unmapped) || again) && t->all)
-		files_add_all(&t->files);
+	if ((files_drop_stale(&t->files, unmapped) || asked || t->unseen) && t->all)
+		t->unseen = !files_add_all(&t->files);
 	t->looked = now;
 }

@@ -24,7 +24,7 @@ struct tables {
 	bool all;		/* of all processes there are; not of files that were named */
 	bool verbose;
 	bool full;		/* some have no table for lack of room */
-	bool again;		/* some may have one in a while */
+	bool unseen;		/* some processes could not be looked at */
 	time_t looked, looked_unmapped;	/* when tables_drop_stale() did */
 };
 

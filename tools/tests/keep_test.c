@@ -8,7 +8,11 @@
 
 /* In the process, which tells it as counts. */
 static size_t nr_looks, nr_mappings;
+
+/* Before it has started. */
 static int packaged;
+static uid_t of;
+static bool has_files;
 
 bool files_add_all(struct files *files)
 {
@@ -30,6 +34,7 @@ void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 bool tables_make(struct tables *t)
 {
 	t->files.unopened = fcntl(packaged + 1, F_GETFD) >= 0;
+	t->files.nr = has_files;
 	return false;
 }
 
@@ -67,8 +72,9 @@ static struct keep_counts counts_after(size_t mappings)
 static void say(pid_t pid)
 {
 	const struct keep_told told = { .pid = pid, .name = "file" };
+	const ssize_t len = offsetof(struct keep_told, name) + sizeof("file");
 
-	CHECK(send(channel, &told, sizeof(told), 0) == sizeof(told));
+	CHECK(send(channel, &told, len, 0) == len);
 }
 
 /* With what it was told before it has begun. */
@@ -89,7 +95,7 @@ static pid_t start(size_t looks)
 	fflush(stdout);
 	pid = fork();
 	if (!pid)
-		keep(1, store, ends[1], false, parent);
+		keep(of, store, ends[1], false, parent);
 	close(ends[1]);
 	close(packaged);
 	close(packaged + 1);
@@ -129,15 +135,45 @@ static void it_ends_if_it_is_not_used(void)
 	int status;
 
 	unused = 0;
+	of = 1;
 	pid = start(0);
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
 	close(channel);
 }
 
+/* Whether it is there after some time without use, and ends with another status. */
+static bool stays(uid_t owner, bool used)
+{
+	pid_t pid;
+	int status;
+
+	of = owner;
+	has_files = used;
+	pid = start(0);
+	counts_after(1);
+	usleep(100000);
+	say(1);
+	CHECK(counts_after(2).without == 2);
+	kill(pid, SIGTERM);
+	CHECK(waitpid(pid, &status, 0) == pid);
+	close(channel);
+	return WIFEXITED(status) && WEXITSTATUS(status);
+}
+
+static void it_stays_if_it_is_used_or_roots(void)
+{
+	CHECK(stays(0, false));
+	CHECK(stays(1, true));
+}
+
 int main(void)
 {
+	/* So that the ones below have numbers without a gap. */
+	close_range(3, ~0U, 0);
+	signal(SIGPIPE, SIG_IGN);
 	RUN(it_keeps_what_it_needs);
 	RUN(it_looks_once_for_all);
 	RUN(it_ends_if_it_is_not_used);
+	RUN(it_stays_if_it_is_used_or_roots);
 	return check_end();
 }

@@ -142,10 +142,11 @@ static void let_go(struct tables *a)
 
 		if (file->attached >= 0)
 			close(file->attached);
+		close(file->fd);
 		file->attached = -1;
+		file->fd = -1;
 		file->pending = false;
 		file->hopeless = false;
-		file->elsewhere = false;
 	}
 	a->files.old = a->files.nr;
 	files_drop_stale(&a->files, -1);
@@ -159,12 +160,12 @@ static void a_pass_is_bounded(void)
 	char *first = add_copy(&a, "first", true), *second = add_copy(&a, "second", true);
 
 	ended = 1;
-	look_at_new(&a);
+	look_at_some(&a);
 	CHECK(!a.files.old);
 	ended = 0;
-	look_at_new(&a);
+	look_at_some(&a);
 	CHECK(a.files.old == 1 && a.files.file[0].known.key.is_hash);
-	look_at_new(&a);
+	look_at_some(&a);
 	CHECK(a.files.old == 2);
 	let_go(&a);
 	unlink(first);
@@ -173,21 +174,23 @@ static void a_pass_is_bounded(void)
 	free(second);
 }
 
-/* Whether it is tried again that the kernel says @error of a file. */
-static bool is_tried_again(int error)
+/* In how many seconds it is tried again that the kernel says @error of a file. */
+static int seconds_until_tried(int error)
 {
 	struct tables a = new_tables();
 	char *path = add_copy(&a, "busy", false);
+	int seconds;
 
 	error_to_give = error;
 	attach_added(&a);
 	error_to_give = 0;
 	CHECK(!tables_sum(&a).nr && tables_sum(&a).without == (error != EEXIST));
-	CHECK((a.files.file[0].fd < 0) == (error != EEXIST));
+	CHECK(!a.files.file[0].hopeless && a.files.file[0].failed == 1);
+	seconds = a.files.file[0].again - now_seconds();
 	let_go(&a);
 	unlink(path);
 	free(path);
-	return a.again;
+	return seconds;
 }
 
 static void what_is_written_to_meanwhile_is_noticed(void)
@@ -198,7 +201,8 @@ static void what_is_written_to_meanwhile_is_noticed(void)
 	written_meanwhile = path;
 	attach_added(&a);
 	written_meanwhile = NULL;
-	CHECK(!tables_sum(&a).nr && tables_sum(&a).without == 1 && a.again);
+	CHECK(!tables_sum(&a).nr && tables_sum(&a).without == 1);
+	CHECK(!a.files.file[0].hopeless && a.files.file[0].again);
 	CHECK(a.files.file[0].attached < 0);
 	let_go(&a);
 	unlink(path);
@@ -210,19 +214,45 @@ static void what_may_be_over_is_tried_again(void)
 	struct tables a = { .store = -1 };
 	struct file file = { .fd = -1, .name = object, .known.key = { .len = 2 } };
 
-	CHECK(is_tried_again(ETXTBSY) && is_tried_again(EAGAIN));
-	CHECK(!is_tried_again(EEXIST));
+	CHECK(seconds_until_tried(ETXTBSY) <= STALE_SECONDS);
+	CHECK(seconds_until_tried(EAGAIN) <= STALE_SECONDS);
+	CHECK(seconds_until_tried(EEXIST) > STALE_SECONDS);
 	settle(&a, &file, unmade);
-	CHECK(a.again);
-	a.again = false;
 	settle(&a, &file, NULL);
-	CHECK(a.again);
 	/* Not for long, if nothing is wrong with the file. */
 	settle(&a, &file, "No space left on device");
-	CHECK(!file.hopeless);
+	CHECK(!file.hopeless && file.failed == 3);
 	file.known.lasting = true;
 	settle(&a, &file, "has no CFI");
 	CHECK(file.hopeless);
+}
+
+/* As what is known of it may be of use no more. */
+static void and_less_and_less_often(void)
+{
+	struct tables a = new_tables();
+	char *path = add_copy(&a, "often", false);
+	struct file *file = &a.files.file[0];
+
+	error_to_give = ETXTBSY;
+	nr_calls = 0;
+	attach_added(&a);
+	for (int i = 1; i < 10; i++) {
+		attach_added(&a);
+		CHECK(nr_calls == i * 1U);
+		file->again = now_seconds();
+		attach_added(&a);
+	}
+	CHECK(file->again - now_seconds() > 1800 && file->again - now_seconds() <= 3840);
+	error_to_give = 0;
+	attach_added(&a);
+	CHECK(file->attached < 0);
+	tables_drop_stale(&a, true);
+	attach_added(&a);
+	CHECK(file->attached >= 0 && !file->failed);
+	let_go(&a);
+	unlink(path);
+	free(path);
 }
 
 /* Of this process, by mappings that only some may open. */
@@ -279,7 +309,7 @@ static void what_is_laid_out_otherwise_gets_none(void)
 	file->known.segments[0].vaddr += 0x1000;
 	nr_calls = 0;
 	settle(&a, file, NULL);
-	CHECK(!nr_calls && !tables_sum(&a).nr && file->hopeless);
+	CHECK(!nr_calls && !tables_sum(&a).nr && !file->hopeless && file->again);
 	let_go(&a);
 	unlink(path);
 	free(path);
@@ -308,7 +338,7 @@ static void what_gets_no_table_is_asked_once(void)
 	CHECK(!system(command) && files_add_named(&a.files, path));
 	a.files.file[0].named = false;
 	attach_added(&a);
-	CHECK(tables_sum(&a).without == 1 && !a.again);
+	CHECK(tables_sum(&a).without == 1 && a.files.file[0].hopeless);
 	files_drop_stale(&a.files, -1);
 	CHECK(a.files.nr == 1 && files_add_named(&a.files, path) && a.files.nr == 1);
 	/* What is changed is another matter. */
@@ -362,7 +392,7 @@ static void what_cannot_be_started_is_tried_again(void)
 	none = was;
 	none.rlim_cur = 1;
 	CHECK(!setrlimit(RLIMIT_AS, &none));
-	CHECK(!tables_make(&a) && !a.converter.pid && !a.files.file[0].given);
+	CHECK(tables_make(&a) && !a.converter.pid && !a.files.file[0].given);
 	CHECK(!setrlimit(RLIMIT_AS, &was) && tables_sum(&a).pending == 1);
 	CHECK(converter_start(&a.converter, &a.files, a.store));
 	while (!converter_has_ended(&a.converter))
@@ -401,7 +431,7 @@ static bool has_room_beside(unsigned long long bytes, unsigned int quarters, mod
 	CHECK(!chmod(path, mode));
 	attach_added(&a);
 	attached = tables_sum(&a).nr;
-	CHECK(tables_sum(&a).nr + tables_sum(&a).without == 1 && !a.again && !a.full);
+	CHECK(tables_sum(&a).nr + tables_sum(&a).without == 1 && !a.full);
 	let_go(&a);
 	unlink(path);
 	free(path);
@@ -462,21 +492,22 @@ static void what_has_a_table_of_others_is_tried_again_later(void)
 {
 	struct tables a = new_tables();
 	char *path = add_copy(&a, "elsewhere", false);
+	struct file *file = &a.files.file[0];
 
 	error_to_give = EEXIST;
 	attach_added(&a);
+	CHECK(!tables_sum(&a).nr && !tables_sum(&a).without && file->elsewhere);
+	/* Others have lost it, and whoever writes to it has not done so yet. */
+	error_to_give = ETXTBSY;
+	file->again -= UNMAPPED_SECONDS;
+	attach_added(&a);
+	CHECK(!file->elsewhere && file->fd >= 0 && tables_sum(&a).without == 1);
 	error_to_give = 0;
-	CHECK(!tables_sum(&a).nr && !tables_sum(&a).without && !a.again && a.files.file[0].elsewhere);
-	nr_calls = 0;
-	a.all = true;
-	tables_drop_stale(&a, false);
-	a.looked -= STALE_SECONDS;
-	tables_drop_stale(&a, false);
-	CHECK(!nr_calls && a.files.nr == 1 && a.files.file[0].fd >= 0);
-	a.looked -= STALE_SECONDS;
-	a.looked_unmapped -= UNMAPPED_SECONDS;
-	tables_drop_stale(&a, false);
-	CHECK(nr_calls == 1 && tables_sum(&a).nr == 1 && a.files.file[0].attached >= 0);
+	attach_added(&a);
+	CHECK(!tables_sum(&a).nr);
+	file->again = 0;
+	attach_added(&a);
+	CHECK(tables_sum(&a).nr == 1);
 	let_go(&a);
 	unlink(path);
 	free(path);
@@ -613,6 +644,7 @@ int main(void)
 	RUN(a_pass_is_bounded);
 	RUN(what_is_written_to_meanwhile_is_noticed);
 	RUN(what_may_be_over_is_tried_again);
+	RUN(and_less_and_less_often);
 	RUN(a_table_that_is_no_good_is_made_again);
 	RUN(and_once_only);
 	RUN(what_is_laid_out_otherwise_gets_none);
