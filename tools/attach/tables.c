@@ -157,9 +157,10 @@ static void detach(struct file *file)
 }
 
 static const char *attached_kb = "/proc/sys/kernel/codectl_attached_kb";
+static const char *attached_files = "/proc/codectl_files";
 
-/* Of what all tables may take, the share of files that anybody may have made. */
-static unsigned long long room_for_anybody(const struct tables *t)
+/* What all tables may take, in quarters. */
+static unsigned long long quarter_of_room(void)
 {
 	FILE *limit = fopen(attached_kb, "re");
 	unsigned long long kb = ULLONG_MAX / 1024;
@@ -168,18 +169,35 @@ static unsigned long long room_for_anybody(const struct tables *t)
 		kb = 0;
 	if (limit)
 		fclose(limit);
-	return kb / 4 * t->quarters * 1024;
+	return kb / 4 * 1024;
+}
+
+/* What all tables take, those of other processes like this one too. */
+static unsigned long long taken_room(void)
+{
+	FILE *files = fopen(attached_files, "re");
+	unsigned long long all = 0, bytes;
+
+	while (files && fscanf(files, "%*s %*s %*s %*s %llu%*[^\n]", &bytes) == 1)
+		all += bytes;
+	if (files)
+		fclose(files);
+	return all;
 }
 
 /* Counts what it takes; false if that is too much. */
 static bool takes_its_share(struct tables *t, struct file *file)
 {
+	unsigned long long quarter;
+
 	file->bytes = bytes_of(file->attached);
-	if (files_is_anybodys(file)) {
-		if (file->bytes + t->files.anybodys_bytes > room_for_anybody(t))
-			return false;
-		t->files.anybodys_bytes += file->bytes;
-	}
+	if (!files_is_anybodys(file))
+		return true;
+	quarter = quarter_of_room();
+	if (file->bytes + t->files.anybodys_bytes > t->quarters * quarter ||
+	    taken_room() > TABLES_ANYBODYS * quarter)
+		return false;
+	t->files.anybodys_bytes += file->bytes;
 	return true;
 }
 

@@ -9,7 +9,10 @@
 #include "converter.h"
 #include "files.h"
 
-/* Quarters of the room for tables, for files that anybody may have made. */
+/*
+ * Quarters of the room for tables, for files that anybody may have made.  They get none beyond
+ * the first three, whosever tables these are.
+ */
 enum {
 	TABLES_ANYBODYS = 3,
 	TABLES_ONE_USERS = 1,	/* where there may be other users */

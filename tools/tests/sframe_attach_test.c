@@ -440,18 +440,29 @@ static bool has_room_beside(unsigned long long bytes, unsigned int quarters, mod
 
 static void what_anybody_has_made_leaves_room(void)
 {
-	char *limit = in_folder("limit"), *command = format("echo 4 > %s", limit);
+	char *limit = in_folder("limit"), *files = in_folder("files");
+	char *command = format("echo 4 > %s; echo '0x1 08:01 7 1 1000 ok /a b' > %s;"
+			       "echo '0x2 08:01 8 1 2072 ok /c' >> %s", limit, files, files);
 
 	CHECK(!system(command));
 	attached_kb = limit;
+	attached_files = files;
 	CHECK(has_room_beside(3 << 10, TABLES_ANYBODYS, 0666));
 	CHECK(!has_room_beside((3 << 10) + 1, TABLES_ANYBODYS, 0666));
 	CHECK(has_room_beside(1 << 10, TABLES_ONE_USERS, 0666));
 	CHECK(!has_room_beside((1 << 10) + 1, TABLES_ONE_USERS, 0666));
 	CHECK(has_room_beside(1 << 20, TABLES_ONE_USERS, 0644));
+	free(command);
+	/* Beside what other users have. */
+	command = format("echo '0x3 08:01 9 1 1 ok /d' >> %s", files);
+	CHECK(!system(command));
+	CHECK(!has_room_beside(0, TABLES_ONE_USERS, 0666));
+	CHECK(has_room_beside(0, TABLES_ONE_USERS, 0644));
 	unlink(limit);
+	unlink(files);
 	free(command);
 	free(limit);
+	free(files);
 }
 
 static void take_nothing(void *arg, pid_t pid, unsigned long start, unsigned long end,
