@@ -88,9 +88,9 @@ bool files_add_all(struct files *files);
 /*
  * Forgets what is of no use any more: files that have lost their table, or were changed
  * since they could have none, and deleted ones that nobody has mapped, which would take up
- * room on their disk.  With @unmapped also those that were not mapped for that many seconds, so that their file
- * systems can be unmounted; else -1.  Whether there is room for other tables now, or
- * a file for which there may be another.
+ * room on their disk.  With @unmapped also those that were not mapped for that many
+ * seconds, so that their file systems can be unmounted; else -1.  Whether there is room
+ * for other tables now, or a file for which there may be another.
  */
 bool files_drop_stale(struct files *files, int unmapped);
 

@@ -64,8 +64,9 @@ static void add(struct keepers *keepers, uid_t owner)
 
 	if (keepers->nr == MOST) {
 		if (!said)
-			fprintf(stderr, "codectl: there are more than %d users: user %u"
-				" gets no tables\n", MOST, owner);
+			fprintf(stderr,
+				"codectl: there are more than %d users: user %u gets no tables\n",
+				MOST, owner);
 		said = true;
 		return;
 	}

@@ -130,16 +130,21 @@ static bool are_rows(const struct object *object, const struct row *rows)
 	return true;
 }
 
+static const char *lasting(struct conversion *conversion, const char *wrong)
+{
+	conversion->lasting = true;
+	return wrong;
+}
+
 static const char *read_sent(struct conversion *conversion)
 {
 	struct object *object = &conversion->object;
 
 	if (!sandbox_read(&conversion->sandbox, object, sizeof(*object)))
 		return "it ended early";
-	conversion->lasting = true;
 	if (object->error >= NR_OBJECT_ERRORS ||
 	    (!object->error && !is_object(object)))
-		return "its reader went wrong";
+		return lasting(conversion, "its reader went wrong");
 	conversion->lasting = object->error;
 	return convert_error(object->error);
 }
@@ -156,12 +161,12 @@ static const char *write_table(struct conversion *conversion)
 		return "out of memory";
 	if (!sandbox_read(&conversion->sandbox, rows, nr * sizeof(*rows)))
 		wrong = "it ended early";
-	else if ((conversion->lasting = !nr || !are_rows(object, rows)))
-		wrong = "its reader went wrong";
+	else if (!nr || !are_rows(object, rows))
+		wrong = lasting(conversion, "its reader went wrong");
 	else if (!table_write(rows, nr, object->table_addr, &conversion->table))
 		wrong = "no memory for the table";
-	else if ((conversion->lasting = conversion->table.size > convert_max_table))
-		wrong = "its table would be too large";
+	else if (conversion->table.size > convert_max_table)
+		wrong = lasting(conversion, "its table would be too large");
 	free(rows);
 	return wrong;
 }

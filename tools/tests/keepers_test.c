@@ -84,11 +84,16 @@ static void say(pid_t pid, const char *name)
 /* For some seconds. */
 #define EVENTUALLY(condition)						\
 do {									\
-	for (int i = 0; i < 1000 && !(condition); i++) {		\
+	int left = 1000;						\
+	bool so;							\
+									\
+	while (!(so = (condition)) && left--) {				\
 		keepers_hear(&keepers);					\
 		usleep(10000);						\
 	}								\
-	CHECK(condition);						\
+	if (!so)							\
+		printf("# line %d: %s\n", __LINE__, #condition);	\
+	check_good &= so;						\
 } while (0)
 
 /* Until the counts of all are as given, for some seconds. */

@@ -64,14 +64,15 @@ static void lines_that_are_none(void)
 		"1000-10000000000000000 elf id=0x1 names=none build_id=- path=",
 		"1000-2000 elf id=0x12345678123456789 names=none build_id=- path=",
 	};
+	static const char attached[] =
+		"1000-2000 attached rows=1 bytes=9 id=0x1 names=verified build_id=- path=";
 	struct proc_line line;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		CHECK(!parse_line(&line, bad[i]));
 	CHECK(parse_line(&line, "1000-2000 elf new=1 id=0x1 names=none build_id=- path="));
 	CHECK(!line.attached);
-	CHECK(parse_line(&line,
-			 "1000-2000 attached rows=1 bytes=9 id=0x1 names=verified build_id=- path="));
+	CHECK(parse_line(&line, attached));
 	CHECK(line.attached && !line.jit && line.id == 1);
 }
 
