@@ -18,7 +18,8 @@
 #include "../tool.h"
 #include "sandbox.h"
 
-#define NOBODY		65534
+/* Nobody's, like 65534, but for that daemons are users of that, and could stop it. */
+#define READER		65533
 /* How many times as long as on a CPU of its own it may take. */
 #define SLOW		10
 
@@ -55,8 +56,8 @@ static rlim_t address_space(void)
 
 static bool drop_user(void)
 {
-	return geteuid() || (!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
-			     !setresuid(NOBODY, NOBODY, NOBODY));
+	return geteuid() || (!setgroups(0, NULL) && !setresgid(READER, READER, READER) &&
+			     !setresuid(READER, READER, READER));
 }
 
 /*
@@ -148,7 +149,7 @@ int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
 
 /*
  * Waits for what @fd tells of the process; from the deadline on, or without @fd, that is
- * that it was killed: no alarm ends a process that another one of its user has stopped.
+ * that it was killed: no alarm ends a process that has been stopped.
  */
 static void wait_for(const struct sandbox *sandbox, int fd)
 {

@@ -18,7 +18,7 @@ typedef void (*sandbox_work)(void *arg, int out);
 
 /*
  * Starts a process that runs @work on a copy of this one's memory, with no other
- * descriptor than @out: no user or capability of root, no system call but those
+ * descriptor than @out: a user that nobody is, no capability of root, no system call but those
  * that allocate memory, write and exit (seccomp), at most @memory bytes more than
  * it has and @seconds of CPU; ten times as long in all, be it stopped, and no longer than
  * this process.  Memory that is shared has to be MADV_DONTFORK.  A thread that holds a lock

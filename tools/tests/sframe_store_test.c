@@ -175,7 +175,7 @@ static void what_it_writes_need_not_be_read(void)
 	CHECK(!run_confined(fill, &said));
 }
 
-/* As everybody can who is nobody, while it is read from, and once all is read. */
+/* While it is read from, and once all is read. */
 static void who_is_stopped_is_not_waited_for(void)
 {
 	char said;
