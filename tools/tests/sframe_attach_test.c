@@ -394,6 +394,7 @@ static void what_cannot_be_started_is_tried_again(void)
 	CHECK(!setrlimit(RLIMIT_AS, &none));
 	CHECK(tables_make(&a) && !a.converter.pid && !a.files.file[0].given);
 	CHECK(!setrlimit(RLIMIT_AS, &was) && tables_sum(&a).pending == 1);
+	fflush(stdout);
 	CHECK(converter_start(&a.converter, &a.files, a.store));
 	while (!converter_has_ended(&a.converter))
 		usleep(1000);
