@@ -17,7 +17,7 @@
 
 /* How long what is mapped is collected before it is attached. */
 #define FOLLOW_MS	200
-/* How often all processes are looked at, if anybody can have records lost without end. */
+/* How often all processes are looked at where records are lost without end. */
 #define LOOK_SECONDS	5
 /* How often progress is told where that is no terminal. */
 #define SAY_SECONDS	60

@@ -17,7 +17,7 @@
 #define RING_PAGES	64
 /* How often it is tried to follow CPUs that could not be. */
 #define AGAIN_SECONDS	5
-/* Records, of which there are no more than that in a while unless somebody wants it so. */
+/* More records at a time than that are somebody's doing. */
 #define FLOOD		1024
 
 struct follow {
@@ -31,7 +31,7 @@ struct follow {
 	struct pollfd *poll;
 	struct perf_event_mmap_page **ring;
 	bool lost;
-	size_t nr_taken;
+	size_t nr_taken;	/* records, by the call of follow_wait() */
 };
 
 /* perf_event_open(2): PERF_RECORD_MMAP2 */

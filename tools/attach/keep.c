@@ -44,8 +44,7 @@ static void catch_signals(void)
 	signal(SIGINT, SIG_IGN);
 }
 
-/* Of two descriptors. */
-static int compare(const void *a, const void *b)
+static int compare_fds(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
 }
@@ -55,7 +54,7 @@ static void close_all_but(int *kept, size_t nr)
 {
 	int next = 3;
 
-	qsort(kept, nr, sizeof(*kept), compare);
+	qsort(kept, nr, sizeof(*kept), compare_fds);
 	for (size_t i = 0; i < nr; i++) {
 		if (kept[i] > next)
 			close_range(next, kept[i] - 1, 0);

@@ -278,10 +278,12 @@ static void look_at(struct tables *t, struct file *file)
 {
 	const char *wrong = key_of(t, file);
 
+	/* It may have been given up for that. */
+	if (*t->ended)
+		return;
 	file->given = false;
 	file->tries = 0;
 	file->remade = false;
-	/* What was given up for that comes again. */
 	if (wrong || store_has(t->store, &file->known.key))
 		settle(t, file, wrong);
 	else
