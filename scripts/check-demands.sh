@@ -31,11 +31,10 @@ source_of()
 	*_kunit) file=kernel/src/kernel/unwind/tests/$1.c ;;
 	*.sh) file=$(ls selftests/{trace,qemu}/"$1" jit-demo/tests/"$1" tools/tests/"$1" 2> /dev/null) ;;
 	check-dmesg-test) file=selftests/qemu/$1.sh ;;
-	keep_test | keepers_test | ready_test | sframe_test | sframe_store_test | sframe_hostile_test | sframe_attach_test) file=tools/tests/$1.c ;;
 	# What is linked in other ways.
 	*_now_test) file=selftests/${1%_now_test}_test.c ;;
 	*_attached_test) file=selftests/${1%_attached_test}_test.c ;;
-	*) file=selftests/$1.c ;;
+	*) file=$(ls {selftests,tools/tests}/"$1".c 2> /dev/null) ;;
 	esac
 	[ -e "$file" ] && echo "$file"
 }

@@ -31,7 +31,6 @@ struct follow {
 	struct pollfd *poll;
 	struct perf_event_mmap_page **ring;
 	bool lost;
-	size_t nr_taken;	/* records, by the call of follow_wait() */
 };
 
 /* perf_event_open(2): PERF_RECORD_MMAP2 */
@@ -148,7 +147,6 @@ static void take_record(struct follow *f, const void *ring, uint64_t pos,
 {
 	struct mapped mapped = { 0 };
 
-	f->nr_taken++;
 	if (header->type == PERF_RECORD_LOST)
 		f->lost = true;
 	if (header->type != PERF_RECORD_MMAP2 || header->size > sizeof(mapped) ||
@@ -162,12 +160,14 @@ static void take_record(struct follow *f, const void *ring, uint64_t pos,
 		take(arg, mapped.pid, mapped.addr, mapped.addr + mapped.len, mapped.name);
 }
 
-static void read_ring(struct follow *f, struct perf_event_mmap_page *ring,
-		      follow_take *take, void *arg)
+/* How many records there were. */
+static size_t read_ring(struct follow *f, struct perf_event_mmap_page *ring,
+			follow_take *take, void *arg)
 {
 	/* Pairs with the barrier of perf_output_put_handle(). */
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->data_tail;
+	size_t nr = 0;
 	struct perf_event_header header;
 
 	while (tail < head) {
@@ -176,21 +176,23 @@ static void read_ring(struct follow *f, struct perf_event_mmap_page *ring,
 			break;
 		take_record(f, ring, tail, &header, take, arg);
 		tail += header.size;
+		nr++;
 	}
 	/* The kernel may write the space only after it was read. */
 	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
+	return nr;
 }
 
 bool follow_wait(struct follow *f, int ms, follow_take *take, void *arg)
 {
+	size_t records = 0;
 	bool lost;
 
 	poll(f->poll, f->nr, ms);
-	f->nr_taken = 0;
 	for (long i = 0; i < f->nr; i++)
-		read_ring(f, f->ring[i], take, arg);
+		records += read_ring(f, f->ring[i], take, arg);
 	/* What the rings cannot take meanwhile is lost, and looked for. */
-	if (f->nr_taken > FLOOD)
+	if (records > FLOOD)
 		usleep(ms * 1000);
 	/* A CPU that comes has no event, nor has one any more that was offline. */
 	if (has_changed(f) || (f->some && now_seconds() - f->tried >= AGAIN_SECONDS)) {

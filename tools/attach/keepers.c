@@ -168,7 +168,7 @@ static bool may_start(const struct keepers *keepers, const struct keeper *keeper
 }
 
 /* Forgets one that has ended; whether it has gone for good, until its owner maps a file. */
-static bool is_unused(struct keeper *keeper, int status, bool unread)
+static bool forget_ended(struct keeper *keeper, int status, bool unread)
 {
 	bool unused = keeper->owner && WIFEXITED(status) && !WEXITSTATUS(status);
 
@@ -181,6 +181,7 @@ static bool is_unused(struct keeper *keeper, int status, bool unread)
 	return unused && !keeper->nr_hung;
 }
 
+/* Whether it has gone for good. */
 static bool hear(const struct keepers *keepers, struct keeper *keeper)
 {
 	const struct keep_told look = { 0 };
@@ -201,7 +202,7 @@ static bool hear(const struct keepers *keepers, struct keeper *keeper)
 		keeper->heard = now;
 	}
 	if (waitpid(keeper->pid, &status, WNOHANG) == keeper->pid)
-		return is_unused(keeper, status, got < 0 && errno == ECONNRESET);
+		return forget_ended(keeper, status, got < 0 && errno == ECONNRESET);
 	if (now - keeper->heard >= patience)
 		abandon(keeper);
 	else if (keeper->missed)

@@ -228,7 +228,7 @@ static bool is_hopeless(const char *wrong, bool lasting)
 	return lasting || wrong == damaged || wrong == refused || wrong == too_large;
 }
 
-/* What nobody says that it has changed is asked for; all else less and less often. */
+/* Nobody tells when another table goes: that is looked for; all else less and less often. */
 static void put_off(struct file *file, const char *wrong)
 {
 	unsigned int doubled = file->failed < MOST_DOUBLED ? file->failed : MOST_DOUBLED;
@@ -372,6 +372,7 @@ struct tables_sum tables_sum(const struct tables *t)
 
 bool tables_make(struct tables *t)
 {
+	size_t pending;
 	bool last;
 
 	look_at_some(t);
@@ -381,10 +382,11 @@ bool tables_make(struct tables *t)
 		if (last)
 			converter_free(&t->converter);
 	}
-	if (!t->converter.pid && tables_sum(t).pending &&
+	pending = tables_sum(t).pending;
+	if (!t->converter.pid && pending &&
 	    !converter_start(&t->converter, &t->files, t->store) && !t->all)
 		die("cannot start a process: %s", strerror(errno));
-	return t->converter.pid || tables_sum(t).pending || t->files.old < t->files.nr;
+	return t->converter.pid || pending || t->files.old < t->files.nr;
 }
 
 static void try_all_again(struct tables *t)
