@@ -2,21 +2,22 @@
 /*
  * Lookups in the registry of an address space
  *
- * They hold RCU only, and only while they search: reading tables in user memory
+ * They hold RCU, and only while they search: reading tables in user memory
  * may sleep for as long as user space likes.  So they copy what they need, read
  * the tables, and then ask codectl_valid() whether the registration was still
  * there after the last read.
  *
  * A search beside a writer ends, and what it finds is in the tree, but it may miss
- * what is there: lib/rbtree.c.  Only then the sequence of the tree matters.  It is
- * asked a few times and never waited for, as the writer may be what a lookup has
- * interrupted.
+ * what is there: lib/rbtree.c.  Only then the sequence of the tree matters.  After a
+ * few tries the writer is waited for by its lock, unless page faults are disabled: it
+ * may be what the lookup has interrupted.
  */
 #include <linux/codectl_query.h>
 #include <linux/mmap_lock.h>
 #include <linux/rbtree.h>
 #include <linux/sched.h>
 #include <linux/seqlock.h>
+#include <linux/uaccess.h>
 
 #include "registry.h"
 
@@ -109,68 +110,101 @@ u64 codectl_generation(struct mm_struct *mm)
 	return reg ? smp_load_acquire(&reg->gen) : 0;
 }
 
+/* Nobody changes the registry then; false for who cannot wait or is killed. */
+static bool codectl_lock(struct mm_struct *mm)
+{
+	return !pagefault_disabled() && !mmap_read_lock_killable(mm);
+}
+
+/* Whether there is one; -EAGAIN if that cannot be known beside a writer. */
+static __always_inline int codectl_try_find(struct mm_struct *mm,
+					    unsigned long ip,
+					    struct codectl_lookup *lookup)
+{
+	const struct codectl_registry *reg;
+	const struct codectl_region *region;
+	unsigned int seq;
+	u64 gen;
+
+	guard(rcu)();
+	reg = rcu_dereference(mm->codectl);
+	if (!reg)
+		return false;
+
+	/*
+	 * The generation before the search: with one from after it, a change in
+	 * between would pass unseen.  Pairs with the release of the generation in
+	 * codectl_registry_changed(), which comes after the change.
+	 */
+	gen = smp_load_acquire(&reg->gen);
+	seq = codectl_search_begin(reg);
+	region = codectl_search(reg, ip);
+	if (!region && codectl_search_missed(reg, seq))
+		return -EAGAIN;
+
+	/*
+	 * A registry that was shared and replaced here may have become that of the
+	 * other address space alone and changed with it.  Pairs with the release in
+	 * the refcount_dec_and_test() by which this one gave up its share after
+	 * replacing it.
+	 */
+	smp_rmb();
+	if (rcu_access_pointer(mm->codectl) != reg)
+		return -EAGAIN;
+	if (!region)
+		return false;
+
+	lookup->text_start = region->text_start;
+	lookup->text_end = region->text_end;
+	lookup->gen = region->gen;
+	lookup->registry_gen = gen;
+	lookup->tables = region->tables;
+
+	return true;
+}
+
+static noinline bool codectl_find_locked(struct mm_struct *mm, unsigned long ip,
+					 struct codectl_lookup *lookup)
+{
+	int ret = -EAGAIN;
+
+	if (codectl_lock(mm)) {
+		ret = codectl_try_find(mm, ip, lookup);
+		mmap_read_unlock(mm);
+	}
+	if (ret == -EAGAIN)
+		*lookup = (struct codectl_lookup) {};
+
+	return ret;
+}
+
 /**
  * codectl_find() - find the registration that covers an address
  * @mm: the address space
  * @ip: the address
  * @lookup: where a copy of the registration is stored
  *
- * Where the registry changes again and again meanwhile, the copy is one that
- * codectl_valid() refuses.
+ * Where the registry changes meanwhile and nothing can be waited for, the copy may be
+ * one that codectl_valid() refuses.
  *
- * Context: any; the address space cannot go away.
+ * Context: process, without RCU and the mmap lock; any, if page faults are disabled.
+ * The address space cannot go away.
  * Return: whether there is one.
  */
 bool codectl_find(struct mm_struct *mm, unsigned long ip,
 		  struct codectl_lookup *lookup)
 {
-	struct codectl_registry *reg;
-	struct codectl_region *region;
-	unsigned int tries, seq;
-	u64 gen;
+	unsigned int tries;
+	int ret;
 
-	guard(rcu)();
+	might_sleep_if(!pagefault_disabled());
 	for (tries = 0; tries < CODECTL_TRIES; tries++) {
-		reg = rcu_dereference(mm->codectl);
-		if (!reg)
-			return false;
-
-		/*
-		 * The generation before the search: with one from after it, a
-		 * change in between would pass unseen.  Pairs with the release of
-		 * the generation in codectl_registry_changed(), which comes after
-		 * the change.
-		 */
-		gen = smp_load_acquire(&reg->gen);
-		seq = codectl_search_begin(reg);
-		region = codectl_search(reg, ip);
-		if (!region && codectl_search_missed(reg, seq))
-			continue;
-
-		/*
-		 * A registry that was shared and replaced here may have become
-		 * that of the other address space alone and changed with it.
-		 * Pairs with the full barrier in the refcount_dec_and_test() by
-		 * which this one gave up its share after replacing it.
-		 */
-		smp_rmb();
-		if (rcu_access_pointer(mm->codectl) != reg)
-			continue;
-		if (!region)
-			return false;
-
-		lookup->text_start = region->text_start;
-		lookup->text_end = region->text_end;
-		lookup->gen = region->gen;
-		lookup->registry_gen = gen;
-		lookup->tables = region->tables;
-
-		return true;
+		ret = codectl_try_find(mm, ip, lookup);
+		if (likely(ret >= 0))
+			return ret;
 	}
 
-	*lookup = (struct codectl_lookup) {};
-
-	return true;
+	return codectl_find_locked(mm, ip, lookup);
 }
 
 /**
@@ -216,31 +250,53 @@ bool codectl_find_gap(struct mm_struct *mm, u64 gen, unsigned long addr,
 	return !codectl_search_missed(reg, seq) && READ_ONCE(reg->gen) == gen;
 }
 
+/* Whether it is there; -EAGAIN if that cannot be known beside a writer. */
+static int codectl_try_remains(struct mm_struct *mm,
+			       const struct codectl_lookup *lookup)
+{
+	const struct codectl_registry *reg;
+	const struct codectl_region *region;
+	unsigned int seq;
+
+	guard(rcu)();
+	reg = rcu_dereference(mm->codectl);
+	if (!reg)
+		return false;
+
+	seq = codectl_search_begin(reg);
+	region = codectl_search(reg, lookup->text_start);
+	/* Once it is gone it does not come back, wherever @reg is by now. */
+	if (region && region->gen == lookup->gen)
+		return true;
+
+	/* The barrier in it is that of codectl_find(), too. */
+	return codectl_search_missed(reg, seq) ||
+	       rcu_access_pointer(mm->codectl) != reg ? -EAGAIN : false;
+}
+
 /**
  * codectl_remains() - is a registration still there?
- * @reg: the registry, which has changed
+ * @mm: the address space, whose registry has changed
  * @lookup: what codectl_find() found
  *
- * Context: RCU.
- * Return: whether it is; false also where the registry changes again and again
- * meanwhile.
+ * Context: as codectl_find(); its tables were read before, with smp_rmb() since.
+ * Return: whether it is; false also where the registry changes meanwhile and nothing
+ * can be waited for.
  */
-bool codectl_remains(struct codectl_registry *reg,
-		     const struct codectl_lookup *lookup)
+bool codectl_remains(struct mm_struct *mm, const struct codectl_lookup *lookup)
 {
-	struct codectl_region *region;
-	unsigned int tries, seq;
+	int ret = -EAGAIN;
+	unsigned int tries;
 
-	for (tries = 0; tries < CODECTL_TRIES; tries++) {
-		seq = codectl_search_begin(reg);
-		region = codectl_search(reg, lookup->text_start);
-		if (region)
-			return region->gen == lookup->gen;
-		if (!codectl_search_missed(reg, seq))
-			break;
+	might_sleep_if(!pagefault_disabled());
+	for (tries = 0; ret < 0 && tries < CODECTL_TRIES; tries++)
+		ret = codectl_try_remains(mm, lookup);
+	if (ret < 0 && codectl_lock(mm)) {
+		ret = codectl_try_remains(mm, lookup);
+		mmap_read_unlock(mm);
 	}
 
-	return false;
+	return ret > 0;
 }
 
 /* With a reference; -EAGAIN if the registry has changed meanwhile. */

@@ -13,7 +13,7 @@
  * has for itself into a shared one, so seeing a reference count of 1 under that
  * lock is final.
  *
- * Lookups hold RCU only, and search while a writer moves nodes: lookup.c.
+ * Lookups search under RCU, while a writer moves nodes: lookup.c.
  *
  * Generations come from one counter for all address spaces, so that neither a
  * registry nor a registration ever has the generation of another; but copies of a

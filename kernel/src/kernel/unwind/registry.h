@@ -155,8 +155,7 @@ bool codectl_find(struct mm_struct *mm, unsigned long ip,
 		  struct codectl_lookup *lookup);
 bool codectl_find_gap(struct mm_struct *mm, u64 gen, unsigned long addr,
 		      unsigned long *start, unsigned long *end);
-bool codectl_remains(struct codectl_registry *reg,
-		     const struct codectl_lookup *lookup);
+bool codectl_remains(struct mm_struct *mm, const struct codectl_lookup *lookup);
 
 /**
  * codectl_valid() - was a registration there until now?
@@ -172,18 +171,17 @@ bool codectl_remains(struct codectl_registry *reg,
 static __always_inline bool codectl_valid(struct mm_struct *mm,
 					  const struct codectl_lookup *lookup)
 {
-	struct codectl_registry *reg;
+	const struct codectl_registry *reg;
 
-	guard(rcu)();
 	/* Table reads before the generation; see codectl_registry_changed(). */
 	smp_rmb();
-	reg = rcu_dereference(mm->codectl);
-	if (!reg)
-		return false;
-	if (likely(READ_ONCE(reg->gen) == lookup->registry_gen))
-		return true;
+	scoped_guard(rcu) {
+		reg = rcu_dereference(mm->codectl);
+		if (likely(reg && READ_ONCE(reg->gen) == lookup->registry_gen))
+			return true;
+	}
 
-	return codectl_remains(reg, lookup);
+	return codectl_remains(mm, lookup);
 }
 
 #endif /* _UNWIND_REGISTRY_H */

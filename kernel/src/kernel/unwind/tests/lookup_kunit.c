@@ -3,8 +3,11 @@
  * KUnit tests of lookups in a registry that changes
  */
 #include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/mmap_lock.h>
 #include <linux/seqlock.h>
+#include <linux/uaccess.h>
 
 #include "../walk_text.h"
 #include "registry_mm.h"
@@ -26,7 +29,7 @@ static struct task_struct *start_to_look(struct kunit *test,
 	return task;
 }
 
-/* Finds either range, never anything in between, or is told that it cannot be known. */
+/* Finds either range, or none, never anything in between. */
 static int look_up(void *data)
 {
 	struct mm_struct *mm = data;
@@ -36,7 +39,7 @@ static int look_up(void *data)
 
 	complete(&looking);
 	while (!kthread_should_stop()) {
-		if (codectl_find(mm, BASE, &lookup) && lookup.registry_gen) {
+		if (codectl_find(mm, BASE, &lookup)) {
 			bad += lookup.text_start != BASE || lookup.gen < gen ||
 			       (lookup.text_end != END &&
 				lookup.text_end != END + 0x1000);
@@ -83,7 +86,7 @@ static unsigned long staying(unsigned int i)
 	return BASE + (unsigned long)i * STAYING_STEP;
 }
 
-/* Finds each of them, or is told that it cannot be known. */
+/* Finds each of them. */
 static int look_up_staying(void *data)
 {
 	struct mm_struct *mm = data;
@@ -94,10 +97,9 @@ static int look_up_staying(void *data)
 	complete(&looking);
 	while (!kthread_should_stop()) {
 		i = (i + 1) % STAYING;
-		if (!codectl_find(mm, staying(i) + 0xfff, &lookup))
-			bad++;
-		else if (lookup.gen && lookup.text_start != staying(i))
-			bad++;
+		bad += !codectl_find(mm, staying(i) + 0xfff, &lookup) ||
+		       lookup.text_start != staying(i) ||
+		       !codectl_valid(mm, &lookup);
 		if (!i)
 			cond_resched();
 	}
@@ -134,10 +136,24 @@ static int look_up_parent(void *data)
 
 	complete(&looking);
 	while (!kthread_should_stop()) {
-		if (!codectl_find(mm, BASE, &lookup))
-			bad++;
-		else if (lookup.gen && lookup.text_end != END)
-			bad++;
+		bad += !codectl_find(mm, BASE, &lookup) ||
+		       lookup.text_end != END;
+		cond_resched();
+	}
+
+	return bad;
+}
+
+/* What the parent had before it ever changed is there all the time. */
+static int validate_of_parent(void *data)
+{
+	struct mm_struct *mm = data;
+	struct codectl_lookup before;
+	int bad = !codectl_find(mm, BASE, &before);
+
+	complete(&looking);
+	while (!kthread_should_stop()) {
+		bad += !codectl_valid(mm, &before);
 		cond_resched();
 	}
 
@@ -190,6 +206,11 @@ static void lookups_while_it_is_replaced(struct kunit *test)
 	replace_while_looking(test, look_up_parent);
 }
 
+static void valid_while_it_is_replaced(struct kunit *test)
+{
+	replace_while_looking(test, validate_of_parent);
+}
+
 static void next_while_it_is_replaced(struct kunit *test)
 {
 	replace_while_looking(test, look_up_next_of_parent);
@@ -222,16 +243,89 @@ static void lookups_in_a_change(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, insert(mm, END, END + 1));
 	reg = rcu_dereference_raw(mm->codectl);
 
+	mmap_write_lock(mm);
 	hide_tree(reg, &tree);
-	KUNIT_EXPECT_TRUE(test, codectl_find(mm, BASE, &lookup));
-	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &lookup));
-	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &before));
+	scoped_guard(pagefault) {
+		KUNIT_EXPECT_TRUE(test, codectl_find(mm, BASE, &lookup));
+		KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &lookup));
+		KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &before));
+	}
 	show_tree(reg, &tree);
+	mmap_write_unlock(mm);
 
 	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &lookup));
 	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &before));
 	KUNIT_EXPECT_TRUE(test, codectl_find(mm, BASE, &lookup));
 	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
+}
+
+/* A registration that is looked up where another thread changes the registry. */
+struct beside_change {
+	struct mm_struct	*mm;
+	struct codectl_lookup	before;
+};
+
+static int find_in_a_change(void *data)
+{
+	const struct beside_change *beside = data;
+	struct codectl_lookup lookup;
+
+	complete(&looking);
+
+	return !codectl_find(beside->mm, BASE, &lookup) ||
+	       lookup.text_start != BASE || !codectl_valid(beside->mm, &lookup);
+}
+
+static int validate_in_a_change(void *data)
+{
+	const struct beside_change *beside = data;
+
+	complete(&looking);
+
+	return !codectl_valid(beside->mm, &beside->before);
+}
+
+/* The writer that @look comes upon goes on once it is waited for. */
+static int look_in_a_change(struct kunit *test, int (*look)(void *data))
+{
+	struct beside_change beside = { .mm = new_mm(test) };
+	struct codectl_registry *reg;
+	struct task_struct *task;
+	struct rb_root tree;
+	unsigned int tries;
+	int ret;
+
+	KUNIT_ASSERT_EQ(test, 0, insert(beside.mm, BASE, END));
+	KUNIT_ASSERT_TRUE(test, codectl_find(beside.mm, BASE, &beside.before));
+	KUNIT_ASSERT_EQ(test, 0, insert(beside.mm, END, END + 1));
+	reg = rcu_dereference_raw(beside.mm->codectl);
+
+	mmap_write_lock(beside.mm);
+	hide_tree(reg, &tree);
+	reinit_completion(&looking);
+	task = kthread_create(look, &beside, "codectl-lookup");
+	if (!IS_ERR(task)) {
+		get_task_struct(task);
+		wake_up_process(task);
+		wait_for_completion(&looking);
+	}
+	for (tries = 0; tries < 500 && !mmap_lock_is_contended(beside.mm); tries++)
+		msleep(20);
+	KUNIT_EXPECT_LT(test, tries, 500);
+	show_tree(reg, &tree);
+	mmap_write_unlock(beside.mm);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	ret = kthread_stop(task);
+	put_task_struct(task);
+
+	return ret;
+}
+
+/* Who may sleep waits for the writer in the end. */
+static void lookups_wait_for_a_change(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, look_in_a_change(test, find_in_a_change));
+	KUNIT_EXPECT_EQ(test, 0, look_in_a_change(test, validate_in_a_change));
 }
 
 static unsigned long next(struct mm_struct *mm, unsigned long addr)
@@ -308,7 +402,9 @@ static struct kunit_case lookup_test_cases[] = {
 	KUNIT_CASE(lookups_while_it_changes),
 	KUNIT_CASE_SLOW(lookups_beside_neighbours),
 	KUNIT_CASE_SLOW(lookups_while_it_is_replaced),
+	KUNIT_CASE_SLOW(valid_while_it_is_replaced),
 	KUNIT_CASE(lookups_in_a_change),
+	KUNIT_CASE(lookups_wait_for_a_change),
 	KUNIT_CASE(next_from_an_address),
 	KUNIT_CASE(next_in_a_change),
 	KUNIT_CASE_SLOW(next_while_it_is_replaced),
