@@ -81,9 +81,10 @@ obj/sframe/%.o: tools/sframe/%.c
 	$(CONVERT) -c -o $@ $<
 
 CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test sframe_attach_test
-ATTACH	:= converter files keep keepers owner ready stale
+ATTACH	:= converter files follow keep keepers owner ready stale
+INCLUDING := follow_test keep_test keepers_test
 
-$(CONVERTER_TESTS:%=obj/sframe/%.o) obj/sframe/keep_test.o obj/sframe/keepers_test.o: obj/sframe/%.o: tools/tests/%.c
+$(patsubst %,obj/sframe/%.o,$(CONVERTER_TESTS) $(INCLUDING) files_test): obj/sframe/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
 	$(CONVERT) -c -o $@ $<
 
@@ -102,7 +103,9 @@ bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_ho
 # It includes what else there is of attach.
 bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o
 
-bin/keep_test bin/keepers_test: bin/%: obj/sframe/%.o obj/tools/tool.o
+bin/files_test: obj/attach/files.o
+
+$(patsubst %,bin/%,$(INCLUDING) files_test): bin/%: obj/sframe/%.o obj/tools/tool.o
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The command attach, with a stand-in for the system calls that this kernel may refuse. */
 #include <fcntl.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,7 +14,6 @@ static long stand_in(long number, ...);
 #define need_codectl()	((void)0)
 #define syscall		stand_in
 #include "attach/attach.c"
-#include "attach/follow.c"
 #include "attach/tables.c"
 #undef syscall
 
@@ -43,33 +41,8 @@ static void write_to(const char *path)
 	close(fd);
 }
 
-/* Of perf_event_open(): how many CPUs have events, which never come. */
-static int nr_online;
-
-static int open_event(int cpu)
-{
-	int fd = memfd_create("ring", MFD_CLOEXEC);
-
-	errno = ENODEV;
-	if (cpu < nr_online && !ftruncate(fd, (1 + RING_PAGES) * sysconf(_SC_PAGESIZE)))
-		return fd;
-	close(fd);
-	return -1;
-}
-
 static long stand_in(long number, ...)
 {
-	va_list arguments;
-	int cpu;
-
-	if (number == __NR_perf_event_open) {
-		va_start(arguments, number);
-		va_arg(arguments, void *);
-		va_arg(arguments, int);
-		cpu = va_arg(arguments, int);
-		va_end(arguments);
-		return open_event(cpu);
-	}
 	if (number != __NR_codectl)
 		abort();
 	if (written_meanwhile)
@@ -253,25 +226,6 @@ static void and_less_and_less_often(void)
 	let_go(&a);
 	unlink(path);
 	free(path);
-}
-
-/* Of this process, by mappings that only some may open. */
-static void what_there_is_no_descriptor_for_is_counted(void)
-{
-	struct files files = { 0 };
-	struct rlimit was, one;
-	int next = dup(0);
-
-	close(next);
-	CHECK(!getrlimit(RLIMIT_NOFILE, &was));
-	one = was;
-	/* That for the list of mappings. */
-	one.rlim_cur = next + 1;
-	CHECK(!setrlimit(RLIMIT_NOFILE, &one));
-	CHECK(files_add_process(&files, getpid()));
-	CHECK(!setrlimit(RLIMIT_NOFILE, &was));
-	CHECK(!files.nr && files.unopened);
-	CHECK(files.error == EMFILE || files.error == EPERM);
 }
 
 static void damage_table(const struct tables *a, const struct store_key *key)
@@ -466,39 +420,6 @@ static void what_anybody_has_made_leaves_room(void)
 	free(files);
 }
 
-static void take_nothing(void *arg, pid_t pid, unsigned long start, unsigned long end,
-			 const char *name)
-{
-	(void)arg;
-	(void)start;
-	(void)end;
-	printf("# %d has mapped %s\n", pid, name);
-	check_good = false;
-}
-
-static void a_cpu_that_comes_is_followed(void)
-{
-	struct follow *f = follow_start();
-
-	close(f->cpus);
-	f->cpus = memfd_create("online", MFD_CLOEXEC);
-	CHECK(!f->nr && f->cpus >= 0);
-	nr_online = 1;
-	CHECK(!follow_wait(f, 0, take_nothing, NULL) && !f->nr);
-	CHECK(write(f->cpus, "0\n", 2) == 2);
-	/* What it has mapped before is to be looked for. */
-	CHECK(follow_wait(f, 0, take_nothing, NULL) && f->nr == 1);
-	/* The list stays the same where nobody sees it in between. */
-	nr_online = 0;
-	CHECK(!follow_wait(f, 0, take_nothing, NULL) && f->nr == 1);
-	f->slept -= 2000000000;
-	CHECK(follow_wait(f, 0, take_nothing, NULL) && !f->nr);
-	close(f->cpus);
-	free(f->poll);
-	free(f->ring);
-	free(f);
-}
-
 /* By what is known of it. */
 static void what_has_a_table_of_others_is_tried_again_later(void)
 {
@@ -665,8 +586,6 @@ int main(void)
 	RUN(what_anybody_has_made_comes_last);
 	RUN(what_anybody_has_made_leaves_room);
 	RUN(what_has_a_table_of_others_is_tried_again_later);
-	RUN(a_cpu_that_comes_is_followed);
-	RUN(what_there_is_no_descriptor_for_is_counted);
 	RUN(the_exit_status_is_that_of_the_command);
 	RUN(the_command_is_waited_for);
 	RUN(the_command_keeps_its_limits);
