@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Whom a table that is attached to a file serves: processes that were there before,
- * containers that have the file by overlayfs, and many that come and go.
+ * containers that have the file by overlayfs, those whose mappings change meanwhile,
+ * and many that come and go.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/mount.h>
@@ -125,6 +127,64 @@ TEST_F(attach, container)
 	rmdir(root);
 	unlink(path);
 	rmdir(lower);
+}
+
+/* ------------------------------------------------------------ mappings that change */
+
+/* A page of the object's text that is not the one of attach_call(). */
+static struct {
+	uint8_t *page;
+	volatile bool stop;
+	volatile unsigned long nr;
+} change;
+
+/* Splits the mapping of that text, and makes it one again. */
+static void *change_mapping(void *arg)
+{
+	for (; !change.stop; change.nr++) {
+		mprotect(change.page, PAGE, PROT_READ);
+		mprotect(change.page, PAGE, PROT_READ | PROT_EXEC);
+	}
+	return arg;
+}
+
+/* What comes when its timer ends, in the middle of what others do on this CPU. */
+static bool be_urgent(bool urgent)
+{
+	const struct sched_param param = { .sched_priority = urgent };
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(sched_getcpu(), &cpus);
+	return !sched_setaffinity(0, sizeof(cpus), &cpus) &&
+	       !sched_setscheduler(0, urgent ? SCHED_FIFO : SCHED_OTHER, &param);
+}
+
+/* A walk that comes upon a change waits until it is made. */
+TEST_F(attach, mapping_that_changes)
+{
+	unsigned int rounds = is_slow() ? 1000 : 10000, whole = 0, i;
+	pthread_t thread;
+	int fd;
+
+	change.page = (uint8_t *)(addr_of(self->call) & -PAGE) - PAGE;
+	change.stop = false;
+	ASSERT_EQ(0, unregister_object(self));
+	fd = attach_file(&self->args.info);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(be_urgent(false));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, change_mapping, NULL));
+	ASSERT_TRUE(be_urgent(true));
+	/* Others may leave this CPU hardly any time between two walks. */
+	for (i = 0; whole == i && (i < rounds || change.nr < 10); i++) {
+		usleep(is_slow() ? 500 : 50);
+		whole += walks_through(self);
+	}
+	ASSERT_TRUE(be_urgent(false));
+	change.stop = true;
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(i, whole);
+	close(fd);
 }
 
 /* ------------------------------------------------------------ short lives */

@@ -3,8 +3,11 @@
  * What a walk remembers of the text that it goes through: where tables are attached,
  * and where nothing has a rule
  */
+#include <linux/mm.h>
+#include <linux/mmap_lock.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/uaccess.h>
 
 #include "attach.h"
 #include "find_rule.h"
@@ -64,18 +67,9 @@ rule_walk_find_text(struct rule_walk *walk, unsigned long addr, int *err)
 	return new;
 }
 
-/**
- * rule_walk_attached() - look for the rule of a frame in the attached tables
- * @walk: the walk
- * @ip: where the frame is
- * @exact: not a return address
- * @rule: where the rule is stored, or %KEPT_NOTHING, with the reason in @walk->err
- *
- * Context: any.
- * Return: false if no attached table covers the frame.
- */
-bool rule_walk_attached(struct rule_walk *walk, unsigned long ip, bool exact,
-			u64 *rule)
+/* As below, for who cannot wait. */
+static bool rule_walk_try_attached(struct rule_walk *walk, unsigned long ip,
+				   bool exact, u64 *rule)
 {
 	const struct attached_text *text;
 	int err;
@@ -98,6 +92,33 @@ bool rule_walk_attached(struct rule_walk *walk, unsigned long ip, bool exact,
 		walk->err = -ENODATA;
 
 	return kept_type(*rule) != KEPT_UNCOVERED;
+}
+
+/**
+ * rule_walk_attached() - look for the rule of a frame in the attached tables
+ * @walk: the walk
+ * @ip: where the frame is
+ * @exact: not a return address
+ * @rule: where the rule is stored, or %KEPT_NOTHING, with the reason in @walk->err
+ *
+ * A mapping that is being changed is waited for, unless page faults are disabled.
+ *
+ * Context: as codectl_find().
+ * Return: false if no attached table covers the frame.
+ */
+bool rule_walk_attached(struct rule_walk *walk, unsigned long ip, bool exact,
+			u64 *rule)
+{
+	bool found = rule_walk_try_attached(walk, ip, exact, rule);
+
+	if (!found || kept_type(*rule) != KEPT_NOTHING || walk->err != -EAGAIN ||
+	    pagefault_disabled() || mmap_read_lock_killable(current->mm))
+		return found;
+
+	found = rule_walk_try_attached(walk, ip, exact, rule);
+	mmap_read_unlock(current->mm);
+
+	return found;
 }
 
 /**
