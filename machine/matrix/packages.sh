@@ -2,7 +2,8 @@
 # shellcheck shell=bash disable=SC2154
 #
 # Part of "run": installs the packages, does what a new user does, has the matrix taken
-# while the service runs, and removes them. Prints TAP.
+# while the service runs, and removes them. Prints TAP, and to
+# descriptor 3 how far the matrix is.
 
 # shellcheck source=../../scripts/tap.sh disable=SC1091
 . "$here/tap.sh"
@@ -90,9 +91,7 @@ while_attached()
 	run "... as it says" within 10 converted
 	cp /proc/codectl_files "$out/attached"
 	run "it is as confined as it says" systemd-analyze security --threshold=30 codectl-attach
-	exec 3>&1 > "$out/progress"
-	phase with defer fp bpftrace offcpu bcc agree
-	exec >&3
+	phase with defer fp bpftrace offcpu bcc agree >&3
 	run "it still runs" state active active
 	run "an upgrade leaves it running" dpkg -i "$here"/codectl_*.deb
 	run "... or starts it again" state active active
