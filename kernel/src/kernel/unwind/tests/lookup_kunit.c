@@ -259,73 +259,36 @@ static void lookups_in_a_change(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
 }
 
-/* A registration that is looked up where another thread changes the registry. */
-struct beside_change {
-	struct mm_struct	*mm;
-	struct codectl_lookup	before;
-};
-
-static int find_in_a_change(void *data)
-{
-	const struct beside_change *beside = data;
-	struct codectl_lookup lookup;
-
-	complete(&looking);
-
-	return !codectl_find(beside->mm, BASE, &lookup) ||
-	       lookup.text_start != BASE || !codectl_valid(beside->mm, &lookup);
-}
-
-static int validate_in_a_change(void *data)
-{
-	const struct beside_change *beside = data;
-
-	complete(&looking);
-
-	return !codectl_valid(beside->mm, &beside->before);
-}
-
 /* The writer that @look comes upon goes on once it is waited for. */
 static int look_in_a_change(struct kunit *test, int (*look)(void *data))
 {
-	struct beside_change beside = { .mm = new_mm(test) };
+	struct mm_struct *mm = new_mm(test);
 	struct codectl_registry *reg;
 	struct task_struct *task;
 	struct rb_root tree;
 	unsigned int tries;
-	int ret;
 
-	KUNIT_ASSERT_EQ(test, 0, insert(beside.mm, BASE, END));
-	KUNIT_ASSERT_TRUE(test, codectl_find(beside.mm, BASE, &beside.before));
-	KUNIT_ASSERT_EQ(test, 0, insert(beside.mm, END, END + 1));
-	reg = rcu_dereference_raw(beside.mm->codectl);
+	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
+	task = start_to_look(test, look, mm);
+	KUNIT_EXPECT_EQ(test, 0, insert(mm, END, END + 1));
 
-	mmap_write_lock(beside.mm);
+	mmap_write_lock(mm);
+	reg = rcu_dereference_raw(mm->codectl);
 	hide_tree(reg, &tree);
-	reinit_completion(&looking);
-	task = kthread_create(look, &beside, "codectl-lookup");
-	if (!IS_ERR(task)) {
-		get_task_struct(task);
-		wake_up_process(task);
-		wait_for_completion(&looking);
-	}
-	for (tries = 0; tries < 500 && !mmap_lock_is_contended(beside.mm); tries++)
+	for (tries = 0; tries < 500 && !mmap_lock_is_contended(mm); tries++)
 		msleep(20);
 	KUNIT_EXPECT_LT(test, tries, 500);
 	show_tree(reg, &tree);
-	mmap_write_unlock(beside.mm);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	ret = kthread_stop(task);
-	put_task_struct(task);
+	mmap_write_unlock(mm);
 
-	return ret;
+	return kthread_stop(task);
 }
 
 /* Who may sleep waits for the writer in the end. */
 static void lookups_wait_for_a_change(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, look_in_a_change(test, find_in_a_change));
-	KUNIT_EXPECT_EQ(test, 0, look_in_a_change(test, validate_in_a_change));
+	KUNIT_EXPECT_EQ(test, 0, look_in_a_change(test, look_up_parent));
+	KUNIT_EXPECT_EQ(test, 0, look_in_a_change(test, validate_of_parent));
 }
 
 static unsigned long next(struct mm_struct *mm, unsigned long addr)
