@@ -91,6 +91,16 @@ static bool codectl_search_missed(const struct codectl_registry *reg,
 	return (seq & 1) || read_seqcount_retry(&reg->seq, seq);
 }
 
+/* May it have missed something, or is @reg that of another address space by now? */
+static bool codectl_search_outdated(const struct mm_struct *mm,
+				    const struct codectl_registry *reg,
+				    unsigned int seq)
+{
+	/* The barrier in the first is that of codectl_try_find(), too. */
+	return codectl_search_missed(reg, seq) ||
+	       rcu_access_pointer(mm->codectl) != reg;
+}
+
 /**
  * codectl_generation() - get the generation of the registry of an address space
  * @mm: the address space
@@ -269,9 +279,7 @@ static int codectl_try_remains(struct mm_struct *mm,
 	if (region && region->gen == lookup->gen)
 		return true;
 
-	/* The barrier in it is that of codectl_find(), too. */
-	return codectl_search_missed(reg, seq) ||
-	       rcu_access_pointer(mm->codectl) != reg ? -EAGAIN : false;
+	return codectl_search_outdated(mm, reg, seq) ? -EAGAIN : false;
 }
 
 /**
@@ -314,9 +322,7 @@ static struct codectl_region *codectl_try_next(struct mm_struct *mm,
 
 	seq = codectl_search_begin(reg);
 	region = codectl_search_from(reg, addr);
-	/* The barrier in it is that of codectl_find(), too. */
-	if (codectl_search_missed(reg, seq) ||
-	    rcu_access_pointer(mm->codectl) != reg ||
+	if (codectl_search_outdated(mm, reg, seq) ||
 	    (region && !refcount_inc_not_zero(&region->ref)))
 		return ERR_PTR(-EAGAIN);
 
