@@ -6,7 +6,9 @@
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/mmap_lock.h>
+#include <linux/sched.h>
 #include <linux/seqlock.h>
+#include <linux/smp.h>
 #include <linux/uaccess.h>
 
 #include "../walk_text.h"
@@ -127,6 +129,14 @@ static void lookups_beside_neighbours(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bad, 0);
 }
 
+static unsigned int nr_lookups;
+
+static void count_lookup(void)
+{
+	WRITE_ONCE(nr_lookups, nr_lookups + 1);
+	cond_resched();
+}
+
 /* Finds what the parent has, and never what its children have in that place. */
 static int look_up_parent(void *data)
 {
@@ -138,7 +148,7 @@ static int look_up_parent(void *data)
 	while (!kthread_should_stop()) {
 		bad += !codectl_find(mm, BASE, &lookup) ||
 		       lookup.text_end != END;
-		cond_resched();
+		count_lookup();
 	}
 
 	return bad;
@@ -154,7 +164,7 @@ static int validate_of_parent(void *data)
 	complete(&looking);
 	while (!kthread_should_stop()) {
 		bad += !codectl_valid(mm, &before);
-		cond_resched();
+		count_lookup();
 	}
 
 	return bad;
@@ -173,28 +183,83 @@ static int look_up_next_of_parent(void *data)
 		bad += !region || region->text_end != END;
 		if (region)
 			codectl_region_put(region);
-		cond_resched();
+		count_lookup();
 	}
 
 	return bad;
 }
 
+/* What a lookup is kept from by interrupt_lookup() */
+struct interruption {
+	bool begun;
+	bool over;
+};
+
+/* Wherever it is; not for ever, as it may hold the lock that the other one waits for. */
+static void interrupt_lookup(void *data)
+{
+	struct interruption *interruption = data;
+	unsigned int us;
+
+	/* Pairs with the acquire in replace_while_interrupted(). */
+	smp_store_release(&interruption->begun, true);
+	for (us = 0; us < 100 * USEC_PER_MSEC; us++) {
+		/* Pairs with the release in replace_while_interrupted(). */
+		if (smp_load_acquire(&interruption->over))
+			break;
+		udelay(1);
+	}
+}
+
+/* As it is done at a fork; @child keeps what was there, and changes it. */
+static unsigned int replace(struct mm_struct *mm, struct mm_struct *child)
+{
+	return !!insert(mm, END + 0x1000, END + 0x2000) +
+	       !!erase(child, BASE, END) +
+	       !!insert(child, BASE, END + 0x1000);
+}
+
+/* What a thread that looks on @cpu has begun to search is that of another one then. */
+static unsigned int replace_while_interrupted(struct mm_struct *mm,
+					      struct mm_struct *child,
+					      unsigned int cpu)
+{
+	struct interruption interruption = {};
+	unsigned int before, bad;
+
+	bad = !!smp_call_function_single(cpu, interrupt_lookup, &interruption, false);
+	/* Pairs with the release in interrupt_lookup(). */
+	while (!bad && !smp_load_acquire(&interruption.begun))
+		cpu_relax();
+	before = READ_ONCE(nr_lookups);
+	bad += replace(mm, child);
+	/* Pairs with the acquire in interrupt_lookup(), which has ended then. */
+	smp_store_release(&interruption.over, true);
+	while (READ_ONCE(nr_lookups) == before)
+		cond_resched();
+
+	return bad + !!erase(mm, END + 0x1000, END + 0x2000);
+}
+
 static void replace_while_looking(struct kunit *test, int (*look)(void *data))
 {
 	struct mm_struct *mm = new_mm(test), *child;
+	unsigned int i, cpu, other, bad = 0;
 	struct task_struct *task;
-	unsigned int i, bad = 0;
+
+	cpu = cpumask_first(cpu_online_mask);
+	other = cpumask_next(cpu, cpu_online_mask);
+	if (other >= nr_cpu_ids)
+		kunit_skip(test, "needs two CPUs");
 
 	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
 	task = start_to_look(test, look, mm);
-	/* A lookup has to be interrupted between two of its loads. */
-	for (i = 0; i < 4000; i++) {
+	/* Both threads are of this test alone. */
+	KUNIT_EXPECT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(cpu)));
+	KUNIT_EXPECT_EQ(test, 0, set_cpus_allowed_ptr(task, cpumask_of(other)));
+	for (i = 0; i < 2000; i++) {
 		child = fork_mm(test, mm);
-		/* The parent takes a copy, and the child has what both had. */
-		bad += !!insert(mm, END + 0x1000, END + 0x2000);
-		bad += !!erase(child, BASE, END);
-		bad += !!insert(child, BASE, END + 0x1000);
-		bad += !!erase(mm, END + 0x1000, END + 0x2000);
+		bad += replace_while_interrupted(mm, child, other);
 		exit_mm(test, child);
 	}
 	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
