@@ -148,18 +148,6 @@ static void *change_mapping(void *arg)
 	return arg;
 }
 
-/* What comes when its timer ends, in the middle of what others do on this CPU. */
-static bool be_urgent(bool urgent)
-{
-	const struct sched_param param = { .sched_priority = urgent };
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(sched_getcpu(), &cpus);
-	return !sched_setaffinity(0, sizeof(cpus), &cpus) &&
-	       !sched_setscheduler(0, urgent ? SCHED_FIFO : SCHED_OTHER, &param);
-}
-
 /* A walk that comes upon a change waits until it is made. */
 TEST_F(attach, mapping_that_changes)
 {
@@ -172,15 +160,16 @@ TEST_F(attach, mapping_that_changes)
 	ASSERT_EQ(0, unregister_object(self));
 	fd = attach_file(&self->args.info);
 	ASSERT_LE(0, fd);
-	ASSERT_TRUE(be_urgent(false));
+	ASSERT_EQ(0, run_on_first_cpu(SCHED_OTHER));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, change_mapping, NULL));
-	ASSERT_TRUE(be_urgent(true));
+	/* When its timer ends, this thread comes in the middle of a change. */
+	ASSERT_EQ(0, run_on_first_cpu(SCHED_FIFO));
 	/* Others may leave this CPU hardly any time between two walks. */
 	for (i = 0; whole == i && (i < rounds || change.nr < 10); i++) {
 		usleep(is_slow() ? 500 : 50);
 		whole += walks_through(self);
 	}
-	ASSERT_TRUE(be_urgent(false));
+	ASSERT_EQ(0, run_on_first_cpu(SCHED_OTHER));
 	change.stop = true;
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(i, whole);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <linux/userfaultfd.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -220,6 +221,17 @@ unsigned int scaled_seconds(unsigned int seconds)
 bool is_slow(void)
 {
 	return scaled_seconds(1) > 1;
+}
+
+int run_on_first_cpu(int policy)
+{
+	const struct sched_param param = { .sched_priority = policy == SCHED_FIFO };
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	return sched_setaffinity(0, sizeof(cpus), &cpus) ?:
+	       sched_setscheduler(0, policy, &param);
 }
 
 double now(void)

@@ -99,6 +99,12 @@ unsigned int scaled_seconds(unsigned int seconds);
 bool is_slow(void);
 double now(void);
 
+/*
+ * 0 or -1; there who is SCHED_IDLE goes on when the others wait, and who is SCHED_FIFO
+ * as soon as its timer ends.
+ */
+int run_on_first_cpu(int policy);
+
 /* A child that ends at once, and is waited for. */
 void fork_once(void);
 /* Whether a task is in this system call, and stays in it for a while. */

@@ -142,18 +142,6 @@ static inline int exit_status(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* On one CPU, so that who is idle goes on when the others have to wait. */
-static inline int run_on_first_cpu(int policy)
-{
-	struct sched_param param = { 0 };
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(0, &cpus);
-	return sched_setaffinity(0, sizeof(cpus), &cpus) ?:
-	       sched_setscheduler(0, policy, &param);
-}
-
 static inline bool is_blocked(pid_t tid)
 {
 	char path[32], stat[256] = "", *state;
