@@ -400,11 +400,13 @@ static int retire_rows(struct codectl_region *region, uint64_t off,
 	int nr = 0;
 
 	codectl_rows_find(region, descending ? end : off, &pos);
-	/* In increasing order the row before may reach into the range. */
-	while (codectl_cursor_prev(region, &pos)) {
-		if (codectl_row(&pos)->size)
-			break;
-	}
+	/*
+	 * In increasing order the row before may reach into the range; none
+	 * before that does, as no row begins within one that comes earlier,
+	 * whether it is retired or not.
+	 */
+	if (!descending)
+		codectl_cursor_prev(region, &pos);
 	for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos)) {
 		struct code_jit_unwind_fre *row = codectl_row(&pos);
 		uint64_t row_end = (uint64_t)row->ip_off + row->size;
