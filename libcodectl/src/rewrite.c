@@ -56,30 +56,53 @@ static bool overlaps(const struct codectl_cursor *pos,
 	       func->off < (uint64_t)row->ip_off + row->size;
 }
 
-/* Where the function belongs.  -EEXIST: something is there. */
+/* Does the row begin within the function? */
+static bool begins_in(const struct codectl_cursor *pos,
+		      const struct codectl_func *func)
+{
+	return codectl_row(pos)->ip_off - func->off < func->len;
+}
+
+/* Is the free slot at @gap->to one of those for the function? */
+static bool takes_next(const struct gap *gap, const struct codectl_func *func)
+{
+	return codectl_cursor_valid(&gap->to) && !codectl_row(&gap->to)->size &&
+	       (gap->nr < func->nr || begins_in(&gap->to, func));
+}
+
+/*
+ * Where the function belongs.  -EEXIST: something is there.
+ *
+ * Free slots that begin within the function have to go, and beyond them it takes
+ * as many as it needs: those of one function, and not all that are free.
+ */
 static int find_gap(const struct codectl_region *region,
 		    const struct codectl_func *func, struct gap *gap)
 {
+	uint64_t off = func->off;
 	struct codectl_cursor pos;
 
-	codectl_rows_find(region, func->off, &pos);
+	*gap = (struct gap) {};
+	if (codectl_descending(region))
+		off += func->len;
+	codectl_rows_find(region, off, &pos);
 	gap->from = pos;
-	while (codectl_cursor_prev(region, &pos)) {
-		if (codectl_row(&pos)->size) {
-			if (overlaps(&pos, func))
-				return -EEXIST;
-			break;
-		}
-		gap->from = pos;
-	}
+	gap->to = pos;
+	if (codectl_cursor_prev(region, &pos) && codectl_row(&pos)->size &&
+	    overlaps(&pos, func))
+		return -EEXIST;
 
-	gap->to = gap->from;
-	gap->nr = 0;
-	while (codectl_cursor_valid(&gap->to)) {
-		if (codectl_row(&gap->to)->size)
-			return overlaps(&gap->to, func) ? -EEXIST : 0;
+	for (; takes_next(gap, func); codectl_cursor_next(&gap->to))
 		gap->nr++;
-		codectl_cursor_next(&gap->to);
+	if (codectl_cursor_valid(&gap->to) && codectl_row(&gap->to)->size &&
+	    overlaps(&gap->to, func))
+		return -EEXIST;
+
+	pos = gap->from;
+	while (gap->nr < func->nr && codectl_cursor_prev(region, &pos) &&
+	       !codectl_row(&pos)->size) {
+		gap->from = pos;
+		gap->nr++;
 	}
 
 	return 0;

@@ -219,6 +219,52 @@ static void asked_after_publishing(void)
 	CHECK(find(ORDER_LOAD, (uintptr_t)codectl_names_word(), 0) > published);
 }
 
+/* --- what it costs: accesses to what others may see */
+
+#define MANY	2000
+
+static void add_many(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE };
+	uint32_t i;
+
+	region = test_open(LEN, &attr, &text);
+	for (i = 0; i < MANY; i++)
+		add(16 * i, NULL);
+}
+
+static void retire(uint32_t off)
+{
+	nr_events = 0;
+	CHECK_EQ(codectl_region_retire(region, text + off, 16), 1);
+}
+
+/* The last function, and one that comes behind others that have retired. */
+static void retiring_beside_many(void)
+{
+	uint32_t i;
+
+	add_many();
+	for (i = 0; i < MANY; i++) {
+		retire(16 * i);
+		CHECK(nr_events < 64);
+	}
+}
+
+/* A hole is filled by what was there, however many there are beside it. */
+static void adding_beside_many(void)
+{
+	uint32_t i;
+
+	add_many();
+	for (i = 0; i < MANY; i++)
+		retire(16 * i);
+	for (i = 0; i < MANY; i++) {
+		add(16 * (MANY / 2 + i) % (16 * MANY), NULL);
+		CHECK(nr_events < 64);
+	}
+}
+
 /* --- lookups, and the list of regions */
 
 /*
@@ -328,6 +374,8 @@ static const struct test tests[] = {
 	TEST(rewritten),
 	TEST(replayed),
 	TEST(asked_after_publishing),
+	TEST(retiring_beside_many),
+	TEST(adding_beside_many),
 	TEST(lookups_and_removal),
 	TEST(added_to_the_list),
 	TEST(closing_waits_for_both_counts),
