@@ -73,12 +73,17 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
 
 /* Functions may be added anywhere in the region, not only after the others. */
 #define CODECTL_REGION_REWRITE	0x1
+/* The default rule is all that there is: functions have names only. */
+#define CODECTL_REGION_NO_ROWS	0x2
 
 /**
  * struct codectl_region_attr - how a region is opened; zero is a good start
  * @flags: %CODECTL_REGION_REWRITE: codectl_region_add() may put functions
  *	anywhere, where code has been freed for example, and rows may be
  *	compacted.  Without it functions are added in order of address only.
+ *	%CODECTL_REGION_NO_ROWS, by itself, with %CODE_JIT_DEFAULT_RULE: the
+ *	kernel has no rows to look for, and functions are added, in any order, for
+ *	their names.
  * @jit_flags: bits of &enum code_jit_flags
  * @default_rule: with %CODE_JIT_DEFAULT_RULE in @jit_flags, the rule for all
  *	that no row covers; its @size and @ip_off are not used
@@ -90,8 +95,10 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
  * @table_rows: rows in one table; 0: all of them.  At most
  *	%CODE_JIT_MAX_TABLES tables can be chained (-EINVAL), and a function that
  *	is appended does not go into two.
- * @name_bytes: space for names, which is reserved as that for rows is; 0: twice
- *	as much as the text; 1: none.  A name that finds no space is not kept.
+ * @name_bytes: space for names, which is reserved as that for rows is, as is an
+ *	index of 4 bytes for 64 of text; 0: twice as much as the text; 1: none.  A
+ *	name takes the next power of two of its length and 21 bytes, but 32 at
+ *	least, until its function is retired.  If it finds no space it is not kept.
  * @__reserved: 0
  */
 struct codectl_region_attr {
@@ -135,7 +142,7 @@ void codectl_region_close(struct codectl_region *region);
  * @rows: how it is unwound, sorted by @ip_off, in increasing order whichever
  *	way the region grows; here @ip_off counts from @start
  * @nr: how many; 0 where the default rule is right for all of the function,
- *	which then has a row with that
+ *	which then has a row with that, or none in a region without rows
  * @name: its name, for people, or NULL.  1000 bytes are kept, and control
  *	characters become blanks.
  *
@@ -147,7 +154,8 @@ void codectl_region_close(struct codectl_region *region);
  *
  * Return: 0, -EINVAL if the rows are unsorted, overlap or leave the function, or
  * it leaves the region, or it comes out of order in a region that cannot be
- * rewritten; -EEXIST if there are rows in it that have not been retired; -ENOSPC
+ * rewritten, or has rows in one without; -EEXIST if there are rows in it that have
+ * not been retired, while a name replaces others that begin there; -ENOSPC
  * if there is no space for rows.  Whatever the error, nothing has changed.
  */
 int codectl_region_add(struct codectl_region *region, uint64_t start,
@@ -163,8 +171,8 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
  * When no thread has a frame there, and before the addresses get other code.
  * No system call, no lock and no allocation, as long as nobody traces names.
  *
- * Return: how many rows were retired, or -EINVAL if the range cuts a row or
- * leaves the region.
+ * Return: how many rows were retired, or names in a region without rows; -EINVAL
+ * if the range cuts a row or leaves the region.
  */
 int codectl_region_retire(struct codectl_region *region, uint64_t start,
 			  uint64_t len);

@@ -2,9 +2,9 @@
 /*
  * What the files of the library share.
  *
- * A region is one mapping: struct codectl_region, its tables one behind the
- * other, for each row the place of a name, and the names.  Tables are linked in
- * the order in which they lie, so that the chain is always the first few.
+ * A region is one mapping: struct codectl_region, its tables one after the
+ * other, an index of its names, and the names.  Tables are linked in the order in
+ * which they lie, so that the chain is always the first few.
  *
  * There is no count of rows but used_len: a child that another thread's fork()
  * makes in the middle of an append has the rows that were published, and
@@ -22,7 +22,19 @@
 #define CODECTL_LINE		__attribute__((__aligned__(128)))
 
 #define CODECTL_PAGE		4096UL
+/* Bytes of text whose names are found together. */
+#define CODECTL_NAME_GRANULE	64
+/* The shortest block for a name, and how many lengths there are. */
+#define CODECTL_NAME_UNIT	32UL
+#define CODECTL_NAME_ORDERS	6
 #define CODECTL_FRE_SIZE	sizeof(struct code_jit_unwind_fre)
+
+/* Who is told names. */
+enum codectl_listener {
+	CODECTL_MAP,
+	CODECTL_EVENT,
+	CODECTL_NR_LISTENERS,
+};
 
 /**
  * struct codectl_region - a region
@@ -31,35 +43,31 @@
  * @flags: CODECTL_REGION_*
  * @jit_flags: CODE_JIT_*
  * @rule: the default rule
- * @tables: where the first table is
+ * @tables: where the first table is, or NULL
  * @table_size: bytes from one table to the next
  * @table_rows: rows in one table
  * @max_tables: tables that there is space for
  * @registered: whether the kernel knows the region
- * @row_names: for each row of all tables, the unit in @names where the name of
- *	the function that begins with the row is, or 0
- * @names: records of names, in units of 4 bytes
+ * @name_index: for each granule of the text, the first of the names of functions
+ *	that begin there, or 0
+ * @names: their records, in units of %CODECTL_NAME_UNIT that count from 1
  * @names_max: units in @names
  * @map_len: bytes in the mapping
  * @next: the next region, under the lock; read by codectl_lookup() without
  * @replayed: for each listener, what names have a number as high as when all
  *	were told; under the lock
  * @tail: the last table, or one before it
- * @names_used: units used
+ * @names_used: units that have been used
+ * @names_free: for each length of a block, the first that is free, or 0
+ * @names_spare: units that are free
+ * @names_kept: names in @names; one too many where fork() came in between
  * @names_lost: names that found no space
  * @next_id: number of the next name; they only go up
- * @has_names: whether there ever was one
  * @seq: odd while rows are rewritten
  *
  * Everything up to @next is constant while the writer runs; what the writer
  * writes has cache lines of its own.
  */
-enum codectl_listener {
-	CODECTL_MAP,
-	CODECTL_EVENT,
-	CODECTL_NR_LISTENERS,
-};
-
 struct codectl_region {
 	uint64_t text_start;
 	uint64_t text_len;
@@ -71,8 +79,8 @@ struct codectl_region {
 	uint64_t table_rows;
 	uint32_t max_tables;
 	uint32_t registered;
-	uint32_t *row_names;
-	uint32_t *names;
+	uint32_t *name_index;
+	char *names;
 	uint64_t names_max;
 	size_t map_len;
 	struct codectl_region *next;
@@ -80,9 +88,11 @@ struct codectl_region {
 
 	CODECTL_LINE struct code_jit_unwind_table *tail;
 	uint64_t names_used;
+	uint32_t names_free[CODECTL_NAME_ORDERS];
+	uint64_t names_spare;
+	uint64_t names_kept;
 	uint64_t names_lost;
 	uint64_t next_id;
-	bool has_names;
 	CODECTL_LINE uint32_t seq;
 };
 
@@ -129,6 +139,8 @@ void codectl_lookup_forked(void);
 
 /* A longer name is cut off. */
 #define CODECTL_NAME_LEN	1000
+/* The longest record of one. */
+#define CODECTL_NAME_RECORD	1024UL
 
 /* The bits of CODECTL_NAMES_POLL: a tracer came; all is told again soon. */
 #define CODECTL_NAMES_ASKED	0x80000000U
@@ -165,15 +177,44 @@ struct codectl_name {
 	const char *text;
 };
 
+/**
+ * struct codectl_name_record - a name that is kept
+ * @id: its number, or 0: it is none any more
+ * @off: first byte of the function, from the start of the text
+ * @len: its length
+ * @next: the next name in the same granule, or the next free block, or 0
+ * @name: its name, ended by a 0
+ */
+struct codectl_name_record {
+	uint64_t id;
+	uint32_t off;
+	uint32_t len;
+	uint32_t next;
+	char name[];
+};
+
 extern struct codectl_names codectl_names;
-uint32_t codectl_name_keep(struct codectl_region *region,
-			   const struct codectl_func *func);
+bool codectl_name_keep(struct codectl_region *region,
+		       const struct codectl_func *func);
+int codectl_names_forget(struct codectl_region *region, uint64_t off,
+			 uint64_t end);
 void codectl_names_compact(struct codectl_region *region);
 int codectl_names_replay(enum codectl_listener listener,
 			 int (*tell)(const struct codectl_name *name));
 void codectl_names_added(const struct codectl_region *region,
-			 const struct codectl_func *func);
+			 const struct codectl_func *func, bool kept);
 void codectl_names_retired(uint64_t start, uint64_t len);
+
+static inline uint64_t codectl_name_granules(uint64_t len)
+{
+	return (len + CODECTL_NAME_GRANULE - 1) / CODECTL_NAME_GRANULE;
+}
+
+static inline struct codectl_name_record *
+codectl_name_record(const struct codectl_region *region, uint32_t unit)
+{
+	return (void *)(region->names + (unit - 1) * CODECTL_NAME_UNIT);
+}
 
 /* The kernel changes its bit at any time. */
 static inline uint32_t codectl_names_bits(void)
@@ -201,6 +242,13 @@ static inline bool codectl_names_wanted(uint32_t what)
 
 	return CODECTL_UNLIKELY(codectl_names_bits() & what);
 }
+
+/* --- name_space.c: blocks of @bytes, in units; 0 is none */
+
+uint32_t codectl_name_alloc(struct codectl_region *region, size_t bytes);
+void codectl_name_free(struct codectl_region *region, uint32_t unit,
+		       size_t bytes);
+void codectl_name_space_reset(struct codectl_region *region);
 
 /* --- name_event.c and perf_map.c: the listeners, under the lock */
 
@@ -238,10 +286,10 @@ codectl_table_nr(const struct codectl_region *region,
 	return ((const char *)table - region->tables) / region->table_size;
 }
 
-/* Acquire: names are replayed by other threads; pairs with every release. */
+/* This and the following are for the writer. */
 static inline uint64_t codectl_used(const struct code_jit_unwind_table *table)
 {
-	return __atomic_load_n(&table->used_len, __ATOMIC_ACQUIRE) /
+	return __atomic_load_n(&table->used_len, __ATOMIC_RELAXED) /
 	       CODECTL_FRE_SIZE;
 }
 
@@ -249,7 +297,7 @@ static inline struct code_jit_unwind_table *
 codectl_next(const struct code_jit_unwind_table *table)
 {
 	return (void *)(uintptr_t)__atomic_load_n(&table->next,
-						  __ATOMIC_ACQUIRE);
+						  __ATOMIC_RELAXED);
 }
 
 static inline struct code_jit_unwind_fre *
@@ -258,22 +306,9 @@ codectl_row(const struct codectl_cursor *pos)
 	return &pos->table->fre[pos->row];
 }
 
-static inline uint32_t codectl_row_size(const struct codectl_cursor *pos)
-{
-	return __atomic_load_n(&codectl_row(pos)->size, __ATOMIC_RELAXED);
-}
-
 static inline bool codectl_cursor_valid(const struct codectl_cursor *pos)
 {
 	return pos->row < codectl_used(pos->table);
-}
-
-static inline uint32_t *
-codectl_row_name(const struct codectl_region *region,
-		 const struct codectl_cursor *pos)
-{
-	return &region->row_names[codectl_table_nr(region, pos->table) *
-				  region->table_rows + pos->row];
 }
 
 static inline bool codectl_descending(const struct codectl_region *region)

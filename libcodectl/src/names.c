@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names of functions: kept with the rows, and told to who asks for them.
+ * Names of functions: kept until these retire, and told to who asks for them.
  *
- * The writer of a region keeps names, before it publishes the row that they
- * belong to.  All else belongs to the lock.
+ * The writer of a region keeps names, after it has published the function that
+ * they belong to.  All else belongs to the lock.
  *
  *	publisher			who replays
  *	---------			-----------
- *	the function			bits of the word, set
- *	(a)				(b) membarrier(2)
- *	bits of the word		functions
+ *	the function and its name	bits of the word, set
+ *	next_id, release	(c)	(b) membarrier(2)
+ *	(a)				next_id, acquire, pairs with (c)
+ *	bits of the word		names
  *
  * (a) orders for the compiler only, and (b) makes up for it in all threads:
- * either the publisher finds a bit, or who replays finds the function.  If both
- * do, codectl_region.replayed says so: numbers of names go up as functions of a
- * region are published, and a replay that has seen one has seen all before it.
+ * either the publisher finds a bit, or who replays finds next_id beyond the name.
+ * What next_id was says which of them tells it, as codectl_region.replayed.
+ *
+ * Records are used again while others are replayed:
+ *
+ *	writer				who replays
+ *	------				-----------
+ *	id, 0				id
+ *	release			(d)	acquire, pairs with (e)
+ *	all else			all else
+ *	release			(e)	acquire, pairs with (d)
+ *	id				id, the same
  */
 #include <linux/membarrier.h>
 #include <string.h>
@@ -24,19 +34,35 @@
 
 #include "internal.h"
 
+#define HEAD	offsetof(struct codectl_name_record, name)
+#define WORD	sizeof(uint64_t)
+#define NR_WORDS	(CODECTL_NAME_RECORD / WORD)
+
 /**
- * struct record - a name
- * @id: its number
- * @off: first byte of the function, from the start of the text
- * @len: its length
- * @name: its name, ended by a 0
+ * union buffer - a record that nobody else sees
+ * @record: the record
+ * @words: as it is copied; its first word is the number
  */
-struct record {
-	uint64_t id;
+union buffer {
+	struct codectl_name_record record;
+	uint64_t words[NR_WORDS];
+};
+
+/**
+ * struct found - a name that was found
+ * @unit: where it is
+ * @off: first byte of the function
+ * @id: its number
+ */
+struct found {
+	uint32_t unit;
 	uint32_t off;
-	uint32_t len;
-	char name[];
-} __attribute__((__packed__, __aligned__(4)));
+	uint64_t id;
+};
+
+_Static_assert(HEAD + CODECTL_NAME_LEN + 1 <= CODECTL_NAME_RECORD,
+	       "a name that is cut off fits");
+_Static_assert(!offsetof(struct codectl_name_record, id), "the first word");
 
 struct codectl_names codectl_names;
 
@@ -55,114 +81,279 @@ static void copy_name(char *to, const char *name, size_t len)
 	to[len] = '\0';
 }
 
-static size_t record_units(size_t len)
+static size_t record_size(const struct codectl_name_record *record)
 {
-	return (sizeof(struct record) + len + 1 + sizeof(uint32_t) - 1) /
-	       sizeof(uint32_t);
+	return HEAD + strlen(record->name) + 1;
 }
 
-/* Where the name is kept, or 0. */
-uint32_t codectl_name_keep(struct codectl_region *region,
-			   const struct codectl_func *func)
+static size_t align_word(size_t size)
 {
-	uint32_t pos = region->names_used;
-	struct record *record;
-	size_t len, units;
-	uint64_t id;
+	return (size + WORD - 1) & -WORD;
+}
 
-	if (!func->name)
+/* After all of a record was read: has it the number still? */
+static bool is_same(const struct codectl_name_record *record, uint64_t id)
+{
+	/* (d) of the above. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+
+	return id && __atomic_load_n(&record->id, __ATOMIC_RELAXED) == id;
+}
+
+static uint32_t *index_of(const struct codectl_region *region, uint64_t off)
+{
+	return &region->name_index[off / CODECTL_NAME_GRANULE];
+}
+
+/* --- keeping */
+
+/* Writes a record of @size bytes to where it is kept, and lets it be found. */
+static void link_record(struct codectl_region *region, uint32_t unit,
+			union buffer *from, size_t size)
+{
+	uint32_t *first = index_of(region, from->record.off);
+	uint64_t *to = (void *)codectl_name_record(region, unit);
+	size_t i;
+
+	from->record.next = *first;
+	for (i = 1; i * WORD < size || i * WORD < CODECTL_NAME_UNIT; i++)
+		__atomic_store_n(to + i, from->words[i], __ATOMIC_RELAXED);
+	/* (e) of the above. */
+	__atomic_store_n(to, from->words[0], __ATOMIC_RELEASE);
+	region->names_kept++;
+	__atomic_store_n(first, unit, __ATOMIC_RELEASE);
+}
+
+/* By compacting, where a quarter of the space is free but in pieces. */
+static uint32_t alloc_compacted(struct codectl_region *region, size_t size)
+{
+	if (region->names_spare <= region->names_max / 4)
 		return 0;
 
-	region->has_names = true;
-	id = region->next_id++;
-	len = name_len(func->name);
-	units = record_units(len);
-	if (units > region->names_max - pos) {
+	codectl_lock();
+	codectl_names_compact(region);
+	codectl_unlock();
+
+	return codectl_name_alloc(region, size);
+}
+
+/* By the writer of the region: it has just published the function. */
+bool codectl_name_keep(struct codectl_region *region,
+		       const struct codectl_func *func)
+{
+	size_t len = name_len(func->name), size = HEAD + len + 1;
+	union buffer new;
+	uint32_t unit;
+
+	unit = codectl_name_alloc(region, size);
+	if (!unit)
+		unit = alloc_compacted(region, size);
+	if (unit) {
+		memset(&new, 0, CODECTL_NAME_UNIT);
+		new.record.id = region->next_id;
+		new.record.off = func->off;
+		new.record.len = func->len;
+		copy_name(new.record.name, func->name, len);
+		link_record(region, unit, &new, size);
+	} else {
 		region->names_lost++;
+	}
+	/* (c) of the above. */
+	__atomic_store_n(&region->next_id, region->next_id + 1,
+			 __ATOMIC_RELEASE);
+
+	return unit;
+}
+
+static void free_record(struct codectl_region *region, uint32_t unit)
+{
+	struct codectl_name_record *record = codectl_name_record(region, unit);
+
+	__atomic_store_n(&record->id, 0, __ATOMIC_RELAXED);
+	/* (d) of the above. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	codectl_name_free(region, unit, record_size(record));
+	region->names_kept--;
+}
+
+/* By the writer of the region.  How many began in the range. */
+int codectl_names_forget(struct codectl_region *region, uint64_t off,
+			 uint64_t end)
+{
+	struct codectl_name_record *record;
+	uint32_t *at, *link, unit;
+	int nr = 0;
+
+	if (!region->names_kept)
 		return 0;
+
+	for (at = index_of(region, off); at <= index_of(region, end - 1);
+	     at++) {
+		for (link = at; (unit = *link);) {
+			record = codectl_name_record(region, unit);
+			if (record->off < off || record->off >= end) {
+				link = &record->next;
+				continue;
+			}
+			__atomic_store_n(link, record->next, __ATOMIC_RELAXED);
+			free_record(region, unit);
+			nr++;
+		}
 	}
 
-	record = (void *)(region->names + pos);
-	record->id = id;
-	record->off = func->off;
-	record->len = func->len;
-	copy_name(record->name, func->name, len);
-	region->names_used = pos + units;
-
-	return pos;
+	return nr;
 }
 
-static const struct record *
-record_of(const struct codectl_region *region, const struct codectl_cursor *pos)
+/* All that are kept, one after the other from @to on, and none in the index. */
+static const char *take_records(struct codectl_region *region, char *to)
 {
-	uint32_t unit = *codectl_row_name(region, pos);
+	uint64_t nr = codectl_name_granules(region->text_len), i;
+	const struct codectl_name_record *record;
+	uint32_t unit;
+	size_t size;
 
-	if (!unit || !codectl_row_size(pos))
-		return NULL;
+	for (i = 0; i < nr; i++) {
+		for (unit = region->name_index[i]; unit; unit = record->next) {
+			record = codectl_name_record(region, unit);
+			size = record_size(record);
+			memcpy(to, record, size);
+			to += align_word(size);
+		}
+		region->name_index[i] = 0;
+	}
 
-	return (void *)(region->names + unit);
+	return to;
 }
 
 /* Under the lock, by the writer of the region. */
 void codectl_names_compact(struct codectl_region *region)
 {
-	size_t len = region->names_used * sizeof(uint32_t);
-	struct codectl_cursor pos = { codectl_table(region, 0), 0 };
-	const struct record *record;
-	uint64_t used = 1;
-	uint32_t *copy;
-	size_t units;
+	size_t len = region->names_used * CODECTL_NAME_UNIT, size;
+	const char *end;
+	char *copy, *at;
 
+	if (!len)
+		return;
 	copy = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (copy == MAP_FAILED)
 		return;
 
-	for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos)) {
-		record = record_of(region, &pos);
-		if (!record)
-			continue;
-		units = record_units(strlen(record->name));
-		if (units > region->names_used - used)
-			break;
-		memcpy(copy + used, record, units * sizeof(uint32_t));
-		*codectl_row_name(region, &pos) = used;
-		used += units;
+	end = take_records(region, copy);
+	codectl_name_space_reset(region);
+	region->names_kept = 0;
+	for (at = copy; at < end; at += align_word(size)) {
+		size = record_size((void *)at);
+		link_record(region, codectl_name_alloc(region, size),
+			    (void *)at, size);
 	}
-	memcpy(region->names, copy, used * sizeof(uint32_t));
-	region->names_used = used;
 	munmap(copy, len);
 }
 
 /* --- telling */
 
-static int replay_region(struct codectl_region *region,
-			 enum codectl_listener listener,
-			 int (*tell)(const struct codectl_name *name))
+/* In order of address.  false: there is one that begins at the same. */
+static bool insert(struct found *found, int nr, struct found new)
 {
-	struct codectl_cursor pos = { codectl_table(region, 0), 0 };
-	const struct record *record;
-	struct codectl_name name;
-	int ret;
+	for (; nr && found[nr - 1].off > new.off; nr--)
+		found[nr] = found[nr - 1];
+	found[nr] = new;
 
-	for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos)) {
-		record = record_of(region, &pos);
-		if (!record)
+	return !nr || found[nr - 1].off != new.off;
+}
+
+/* The names that begin in a granule; -1: they have changed meanwhile. */
+static int list_names(const struct codectl_region *region, uint64_t granule,
+		      struct found *found)
+{
+	uint32_t unit = __atomic_load_n(&region->name_index[granule],
+					__ATOMIC_ACQUIRE);
+	const struct codectl_name_record *record;
+	uint32_t off, next;
+	uint64_t id;
+	int nr = 0;
+
+	for (; unit; unit = next) {
+		record = codectl_name_record(region, unit);
+		id = __atomic_load_n(&record->id, __ATOMIC_ACQUIRE);
+		off = __atomic_load_n(&record->off, __ATOMIC_RELAXED);
+		next = __atomic_load_n(&record->next, __ATOMIC_RELAXED);
+		/* What was linked again leads to what has been found. */
+		if (!is_same(record, id) || nr == CODECTL_NAME_GRANULE ||
+		    off / CODECTL_NAME_GRANULE != granule ||
+		    !insert(found, nr++, (struct found) { unit, off, id }))
+			return -1;
+	}
+
+	return nr;
+}
+
+/* A record as it was when it had that number; false: it has not any more. */
+static bool read_record(const struct codectl_region *region,
+			const struct found *found, union buffer *to)
+{
+	const struct codectl_name_record *record =
+		codectl_name_record(region, found->unit);
+	const uint64_t *from = (const void *)record;
+	size_t i = 0;
+
+	/* The 0 that ends a name is not in the first words without a name. */
+	do {
+		to->words[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+	} while (++i < CODECTL_NAME_UNIT / WORD ||
+		 (i < NR_WORDS &&
+		  !memchr(&to->words[i - 1], 0, WORD)));
+	to->words[NR_WORDS - 1] &= ~0ULL >> 8;
+
+	return is_same(record, found->id);
+}
+
+static int tell_granule(const struct codectl_region *region, uint64_t granule,
+			uint64_t limit,
+			int (*tell)(const struct codectl_name *name))
+{
+	struct found found[CODECTL_NAME_GRANULE];
+	union buffer copy;
+	int nr, i, ret;
+
+	do {
+		nr = list_names(region, granule, found);
+	} while (nr < 0);
+
+	for (i = 0; i < nr; i++) {
+		if (found[i].id >= limit ||
+		    !read_record(region, &found[i], &copy))
 			continue;
-		name = (struct codectl_name) {
-			.id = record->id,
-			.start = region->text_start + record->off,
-			.len = record->len,
-			.text = record->name,
-		};
-		if (region->replayed[listener] <= name.id)
-			region->replayed[listener] = name.id + 1;
-		ret = tell(&name);
+		ret = tell(&(struct codectl_name) {
+			.id = found[i].id,
+			.start = region->text_start + copy.record.off,
+			.len = copy.record.len,
+			.text = copy.record.name,
+		});
 		if (ret)
 			return ret;
 	}
 
 	return 0;
+}
+
+static int replay_region(struct codectl_region *region,
+			 enum codectl_listener listener,
+			 int (*tell)(const struct codectl_name *name))
+{
+	uint64_t nr = codectl_name_granules(region->text_len), granule;
+	int ret = 0;
+
+	/* Acquire: (c) of the above. */
+	region->replayed[listener] = __atomic_load_n(&region->next_id,
+						     __ATOMIC_ACQUIRE);
+	for (granule = 0; region->names_max && granule < nr && !ret; granule++)
+		if (__atomic_load_n(&region->name_index[granule],
+				    __ATOMIC_RELAXED))
+			ret = tell_granule(region, granule,
+					   region->replayed[listener], tell);
+
+	return ret;
 }
 
 /* Under the lock, when the listener's bit is set. */
@@ -186,15 +377,18 @@ int codectl_names_replay(enum codectl_listener listener,
 	return 0;
 }
 
+/* Has no replay told it, nor will one?  Those tell what is kept. */
 static bool is_new(const struct codectl_region *region,
-		   enum codectl_listener listener, uint32_t bit, uint64_t id)
+		   enum codectl_listener listener, uint32_t bit, uint64_t id,
+		   bool kept)
 {
-	return (codectl_names_bits() & bit) && id >= region->replayed[listener];
+	return (codectl_names_bits() & bit) &&
+	       (!kept || id >= region->replayed[listener]);
 }
 
 /* By the writer of the region: it has just published the function. */
 void codectl_names_added(const struct codectl_region *region,
-			 const struct codectl_func *func)
+			 const struct codectl_func *func, bool kept)
 {
 	char text[CODECTL_NAME_LEN + 1];
 	struct codectl_name name;
@@ -212,9 +406,10 @@ void codectl_names_added(const struct codectl_region *region,
 		.len = func->len,
 		.text = text,
 	};
-	if (is_new(region, CODECTL_MAP, CODECTL_NAMES_MAP, name.id))
+	if (is_new(region, CODECTL_MAP, CODECTL_NAMES_MAP, name.id, kept))
 		codectl_map_add(&name);
-	if (is_new(region, CODECTL_EVENT, CODECTL_NAMES_EVENT, name.id))
+	if (is_new(region, CODECTL_EVENT, CODECTL_NAMES_EVENT, name.id,
+		   kept))
 		codectl_event_add(&name);
 unlock:
 	codectl_unlock();

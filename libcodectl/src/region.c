@@ -13,14 +13,6 @@
 /* So that sums of sizes do not overflow. */
 #define MAX_SPACE	(1UL << 40)
 
-_Static_assert(sizeof(struct codectl_region) <= CODECTL_PAGE,
-	       "tables begin on the second page");
-
-static uint64_t round_up(uint64_t value)
-{
-	return (value + CODECTL_PAGE - 1) & -CODECTL_PAGE;
-}
-
 static bool attr_valid(const struct codectl_region_attr *attr)
 {
 	const uint32_t known = CODE_JIT_DEFAULT_RULE | CODE_JIT_DESCENDING |
@@ -32,7 +24,13 @@ static bool attr_valid(const struct codectl_region_attr *attr)
 			return false;
 	}
 
-	return !(attr->flags & ~CODECTL_REGION_REWRITE) &&
+	if (attr->flags & CODECTL_REGION_NO_ROWS &&
+	    (attr->flags != CODECTL_REGION_NO_ROWS || !attr->default_rule ||
+	     attr->max_rows || attr->table_rows))
+		return false;
+
+	return !(attr->flags & ~(CODECTL_REGION_REWRITE |
+				 CODECTL_REGION_NO_ROWS)) &&
 	       !(attr->jit_flags & ~known) &&
 	       !(attr->jit_flags & CODE_JIT_DEFAULT_RULE) ==
 	       !attr->default_rule &&
@@ -41,16 +39,26 @@ static bool attr_valid(const struct codectl_region_attr *attr)
 	       attr->name_bytes <= MAX_SPACE;
 }
 
-/*
- * Where everything is in the mapping; addresses are offsets until it is there.
- * Whether all tables can be in one chain.
- */
-static bool lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
-		    const struct codectl_region_attr *attr)
+/* A part of the mapping: where it begins, as long as the mapping is nowhere. */
+static void *add_part(struct codectl_region *region, uint64_t size)
 {
-	uint64_t rows = attr->max_rows ? attr->max_rows : len / 8;
-	uint64_t per_table = attr->table_rows, tables, names;
+	uint64_t at = region->map_len;
 
+	region->map_len = at + ((size + sizeof(uint64_t) - 1) &
+				-sizeof(uint64_t));
+
+	return (void *)(uintptr_t)at;
+}
+
+/* Rows and tables as asked for; false: they cannot be in one chain. */
+static bool lay_out_tables(struct codectl_region *region,
+			   const struct codectl_region_attr *attr)
+{
+	uint64_t rows = attr->max_rows ? attr->max_rows : region->text_len / 8;
+	uint64_t per_table = attr->table_rows, tables;
+
+	if (attr->flags & CODECTL_REGION_NO_ROWS)
+		return true;
 	if (rows < MIN_ROWS && !attr->max_rows)
 		rows = MIN_ROWS;
 	if (!per_table || per_table > rows)
@@ -58,32 +66,56 @@ static bool lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
 	tables = (rows + per_table - 1) / per_table;
 	if (tables > CODE_JIT_MAX_TABLES && !attr->max_rows)
 		tables = CODE_JIT_MAX_TABLES;
-	names = attr->name_bytes ? attr->name_bytes : 2 * len;
+
+	region->max_tables = tables;
+	region->table_rows = per_table;
+	region->table_size = sizeof(struct code_jit_unwind_table) +
+			     per_table * CODECTL_FRE_SIZE;
+	region->tables = add_part(region, tables * region->table_size);
+
+	return tables <= CODE_JIT_MAX_TABLES;
+}
+
+static void lay_out_names(struct codectl_region *region,
+			  const struct codectl_region_attr *attr)
+{
+	uint64_t names = attr->name_bytes ? attr->name_bytes :
+					    2 * region->text_len;
+
+	if (names < CODECTL_NAME_UNIT)
+		return;
+	names = (names + CODECTL_NAME_RECORD - 1) & -CODECTL_NAME_RECORD;
 	/* Units are counted by 32 bits, from 1. */
-	if (names > UINT32_MAX)
-		names = UINT32_MAX;
+	if (names > UINT32_MAX * CODECTL_NAME_UNIT)
+		names = (UINT32_MAX * CODECTL_NAME_UNIT) &
+			-CODECTL_NAME_RECORD;
+
+	region->names_max = names / CODECTL_NAME_UNIT;
+	region->name_index = add_part(region, sizeof(uint32_t) *
+				codectl_name_granules(region->text_len));
+	/* Who replays may read on beyond a name that is being changed. */
+	region->names = add_part(region, names + CODECTL_NAME_RECORD);
+}
+
+/* Whether all tables can be in one chain. */
+static bool lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
+		    const struct codectl_region_attr *attr)
+{
+	bool fits;
 
 	*region = (struct codectl_region) {
 		.text_start = text,
 		.text_len = len,
 		.flags = attr->flags,
 		.jit_flags = attr->jit_flags,
-		.table_rows = per_table,
-		.table_size = sizeof(struct code_jit_unwind_table) +
-			      per_table * CODECTL_FRE_SIZE,
-		.max_tables = tables,
-		.names_max = names < sizeof(uint32_t) ? 1 :
-			     names / sizeof(uint32_t),
-		.names_used = 1,
+		.map_len = sizeof(*region),
 	};
 	if (attr->default_rule)
 		region->rule = *attr->default_rule;
-	region->map_len = CODECTL_PAGE +
-			  round_up(tables * region->table_size) +
-			  round_up(tables * per_table * sizeof(uint32_t)) +
-			  round_up(names);
+	fits = lay_out_tables(region, attr);
+	lay_out_names(region, attr);
 
-	return tables <= CODE_JIT_MAX_TABLES;
+	return fits;
 }
 
 static struct codectl_region *map_region(const struct codectl_region *layout)
@@ -98,14 +130,13 @@ static struct codectl_region *map_region(const struct codectl_region *layout)
 
 	region = (void *)map;
 	*region = *layout;
-	region->tables = map + CODECTL_PAGE;
-	region->row_names = (void *)(region->tables +
-			    round_up(region->max_tables * region->table_size));
-	region->names = (void *)((char *)region->row_names +
-			round_up(region->max_tables * region->table_rows *
-				 sizeof(uint32_t)));
-	region->tail = codectl_table(region, 0);
-	codectl_init_table(region, region->tail, 0);
+	region->name_index = (void *)(map + (uintptr_t)layout->name_index);
+	region->names = map + (uintptr_t)layout->names;
+	if (region->max_tables) {
+		region->tables = map + (uintptr_t)layout->tables;
+		region->tail = codectl_table(region, 0);
+		codectl_init_table(region, region->tail, 0);
+	}
 
 	return region;
 }
@@ -217,7 +248,7 @@ void codectl_region_close(struct codectl_region *region)
 	/* The call may be switched off for a while: leave an empty table. */
 	if (unregistered)
 		munmap(region, region->map_len);
-	else
+	else if (region->max_tables)
 		codectl_init_table(region, codectl_table(region, 0), 0);
 }
 
@@ -269,26 +300,13 @@ static void write_rows(struct codectl_region *region,
 		       const struct codectl_func *func)
 {
 	struct code_jit_unwind_fre *to = (void *)((char *)table->fre + used);
-	struct codectl_cursor start = { table, used / CODECTL_FRE_SIZE };
-	struct codectl_cursor first = start;
-	uint32_t i, *name;
+	uint32_t i;
 
-	if (codectl_descending(region)) {
-		for (i = 0; i < func->nr; i++)
-			codectl_store_row(to + func->nr - 1 - i,
-					  &func->rows[i], func->off);
-		first.row += func->nr - 1;
-	} else {
-		for (i = 0; i < func->nr; i++)
-			codectl_store_row(to + i, &func->rows[i], func->off);
-	}
-
-	if (func->name || region->has_names) {
-		name = codectl_row_name(region, &first);
-		__builtin_memset(codectl_row_name(region, &start), 0,
-				 func->nr * sizeof(*name));
-		*name = codectl_name_keep(region, func);
-	}
+	if (codectl_descending(region))
+		to += func->nr - 1;
+	for (i = 0; i < func->nr; i++)
+		codectl_store_row(codectl_descending(region) ? to - i : to + i,
+				  &func->rows[i], func->off);
 }
 
 /* -EAGAIN: the function does not come after all that the region has. */
@@ -356,6 +374,17 @@ static bool add_default_row(const struct codectl_region *region,
 	return true;
 }
 
+/* In a region without rows a function has a name, or nothing. */
+static int replace_name(struct codectl_region *region,
+			const struct codectl_func *func)
+{
+	if (func->nr)
+		return -EINVAL;
+	codectl_names_forget(region, func->off, (uint64_t)func->off + func->len);
+
+	return 0;
+}
+
 int codectl_region_add(struct codectl_region *region, uint64_t start,
 		       uint32_t len, const struct code_jit_unwind_fre *rows,
 		       unsigned int nr, const char *name)
@@ -369,21 +398,26 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 		.name = name,
 	};
 	struct code_jit_unwind_fre row;
+	bool kept;
 	int ret;
 
 	if (!len || off >= region->text_len || len > region->text_len - off)
 		return -EINVAL;
-	if (nr ? !rows_valid(&func) : !add_default_row(region, &func, &row))
+	if (!region->max_tables)
+		ret = replace_name(region, &func);
+	else if (nr ? !rows_valid(&func) :
+		      !add_default_row(region, &func, &row))
 		return -EINVAL;
-
-	ret = append(region, &func);
-	if (CODECTL_UNLIKELY(ret))
+	else
+		ret = append(region, &func);
+	if (CODECTL_UNLIKELY(ret == -EAGAIN || ret == -ENOSPC))
 		ret = codectl_rewrite_add(region, &func, ret);
 	if (CODECTL_UNLIKELY(ret))
 		return ret;
 
+	kept = name && codectl_name_keep(region, &func);
 	if (codectl_names_wanted(CODECTL_NAMES_ANY))
-		codectl_names_added(region, &func);
+		codectl_names_added(region, &func, kept);
 
 	return 0;
 }
@@ -434,11 +468,18 @@ int codectl_region_retire(struct codectl_region *region, uint64_t start,
 	if (!len || off >= region->text_len || len > region->text_len - off)
 		return -EINVAL;
 
-	ret = retire_rows(region, off, off + len, false);
+	if (!region->max_tables) {
+		ret = codectl_names_forget(region, off, off + len);
+	} else {
+		ret = retire_rows(region, off, off + len, false);
+		if (ret > 0) {
+			retire_rows(region, off, off + len, true);
+			codectl_names_forget(region, off, off + len);
+		}
+	}
 	if (ret <= 0)
 		return ret;
 
-	retire_rows(region, off, off + len, true);
 	if (codectl_names_wanted(CODECTL_NAMES_POLL | CODECTL_NAMES_EVENT))
 		codectl_names_retired(start, len);
 
@@ -453,16 +494,17 @@ void codectl_region_stat(const struct codectl_region *region,
 
 	*stat = (struct codectl_region_stat) {
 		.rows_max = region->max_tables * region->table_rows,
+		.names = region->names_kept,
 		.names_lost = region->names_lost,
 		.registered = region->registered,
 	};
+	if (!region->max_tables)
+		return;
+
 	for (table = pos.table; table; table = codectl_next(table))
 		stat->tables++;
 	for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos)) {
 		stat->rows_used++;
-		if (!codectl_row_size(&pos))
-			continue;
-		stat->rows++;
-		stat->names += *codectl_row_name(region, &pos) != 0;
+		stat->rows += codectl_row(&pos)->size != 0;
 	}
 }

@@ -108,14 +108,11 @@ static int find_gap(const struct codectl_region *region,
 	return 0;
 }
 
-static void move_row(const struct codectl_region *region,
-		     const struct codectl_cursor *to,
+static void move_row(const struct codectl_cursor *to,
 		     const struct codectl_cursor *from)
 {
-	if (to->table == from->table && to->row == from->row)
-		return;
-	codectl_store_row(codectl_row(to), codectl_row(from), 0);
-	*codectl_row_name(region, to) = *codectl_row_name(region, from);
+	if (to->table != from->table || to->row != from->row)
+		codectl_store_row(codectl_row(to), codectl_row(from), 0);
 }
 
 /* Slots that are free, from the one at @pos on, until there are @enough. */
@@ -199,7 +196,7 @@ static void widen_gap(struct codectl_region *region, struct gap *gap,
 		if (!codectl_row(&end)->size)
 			continue;
 		codectl_cursor_prev(region, &to);
-		move_row(region, &to, &end);
+		move_row(&to, &end);
 	}
 }
 
@@ -215,7 +212,7 @@ static void pack(struct codectl_region *region)
 			continue;
 		to.table = codectl_table(region, nr / rows);
 		to.row = nr % rows;
-		move_row(region, &to, &from);
+		move_row(&to, &from);
 		nr++;
 	}
 
@@ -236,14 +233,11 @@ static void pack(struct codectl_region *region)
  * still finds the function: its start, before its rows in increasing order, and
  * behind them in decreasing order.
  */
-static void leave_free(const struct codectl_region *region,
-		       struct codectl_cursor pos, uint64_t nr, uint32_t off)
+static void leave_free(struct codectl_cursor pos, uint64_t nr, uint32_t off)
 {
-	for (; nr; nr--, codectl_cursor_next(&pos)) {
+	for (; nr; nr--, codectl_cursor_next(&pos))
 		__atomic_store_n(&codectl_row(&pos)->ip_off, off,
 				 __ATOMIC_RELAXED);
-		*codectl_row_name(region, &pos) = 0;
-	}
 }
 
 /* The slots for a function, all of a gap that has as many or more. */
@@ -266,18 +260,17 @@ static void fill_gap(struct codectl_region *region, const struct gap *gap,
 {
 	struct codectl_cursor pos = skip_spare(region, gap, func->nr);
 	bool descending = codectl_descending(region);
-	uint32_t i, row, name = codectl_name_keep(region, func);
+	uint32_t i, row;
 
 	if (!descending)
-		leave_free(region, gap->from, gap->nr - func->nr, func->off);
+		leave_free(gap->from, gap->nr - func->nr, func->off);
 	for (i = 0; i < func->nr; i++, codectl_cursor_next(&pos)) {
 		row = descending ? func->nr - 1 - i : i;
 		codectl_store_row(codectl_row(&pos), &func->rows[row],
 				  func->off);
-		*codectl_row_name(region, &pos) = row ? 0 : name;
 	}
 	if (descending)
-		leave_free(region, pos, gap->nr - func->nr, func->off);
+		leave_free(pos, gap->nr - func->nr, func->off);
 }
 
 static bool spans_tables(const struct gap *gap)
@@ -391,10 +384,10 @@ int codectl_region_compact(struct codectl_region *region)
 	codectl_names_compact(region);
 	end.table = last_table(region);
 	end.row = codectl_used(end.table);
-	give_back(codectl_row(&end), region->row_names);
-	give_back(codectl_row_name(region, &end), region->names);
-	give_back(region->names + region->names_used,
-		  region->names + region->names_max);
+	give_back(codectl_row(&end),
+		  region->tables + region->max_tables * region->table_size);
+	give_back(region->names + region->names_used * CODECTL_NAME_UNIT,
+		  region->names + region->names_max * CODECTL_NAME_UNIT);
 	codectl_unlock();
 
 	return 0;

@@ -263,8 +263,8 @@ static void descending(void)
 	CHECK_EQ(codectl_region_add(region, text + 32, 20, rows, 3, "high"), 0);
 	CHECK_EQ(codectl_region_add(region, text + 8, 16, rows, 3, "low"), 0);
 	CHECK_EQ(codectl_perf_map(1), 0);
-	end = line(end, 32, 20, "high");
 	end = line(end, 8, 16, "low");
+	end = line(end, 32, 20, "high");
 	check_file(want);
 	unlink(path);
 }
@@ -296,50 +296,167 @@ static void odd_names(void)
 	unlink(path);
 }
 
-/* A name that needs one unit more than there are is lost, whatever its length. */
-static void last_unit_for_names(void)
+static void fill_name(char *name, size_t len)
 {
-	char name[] = "0123456789";
-	unsigned int len, more;
+	memset(name, 'n', len);
+	name[len] = '\0';
+}
 
-	for (len = 0; len <= 8; len++) {
-		name[10 - len] = '\0';
-		for (more = 0; more < 2; more++) {
-			/* Number, place, length, name and 0; unit 0 is none. */
-			uint64_t units = 1 + (16 + 10 - len + 1 + 3) / 4;
-			struct codectl_region_attr attr = {
-				.name_bytes = 4 * (units - 1 + more),
-			};
-			struct codectl_region_stat stat;
+static struct codectl_region_stat stat_of_region(void)
+{
+	struct codectl_region_stat stat;
 
-			region = test_open(LEN, &attr, &text);
-			add(0, name);
-			codectl_region_stat(region, &stat);
-			CHECK_EQ(stat.names, more);
-			CHECK_EQ(stat.names_lost, !more);
-			codectl_region_close(region);
-		}
+	codectl_region_stat(region, &stat);
+
+	return stat;
+}
+
+/*
+ * A block has 32 to 1024 bytes, 21 of them for what is not the name; a name that
+ * is one byte longer than a block has room for needs twice as much.
+ */
+static void space_for_names(unsigned int block, bool more)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
+					    .name_bytes = 2048 };
+	uint32_t nr = 2048 / block >> more, i;
+	char name[1024];
+
+	fill_name(name, block - 21 + more);
+	region = test_open(LEN, &attr, &text);
+	for (i = 0; i < nr; i++)
+		add(16 * i, name);
+	CHECK_EQ(stat_of_region().names_lost, 0);
+	add(16 * i, "");
+	CHECK_EQ(stat_of_region().names, nr);
+	CHECK_EQ(stat_of_region().names_lost, 1);
+
+	CHECK_EQ(codectl_region_retire(region, text, 32), 2);
+	for (i = 0; i < 2; i++)
+		add(16 * i, name);
+	CHECK_EQ(stat_of_region().names, nr);
+	CHECK_EQ(stat_of_region().names_lost, 1);
+	codectl_region_close(region);
+}
+
+static void names_of_all_lengths(void)
+{
+	unsigned int block;
+
+	for (block = 32; block < 1024; block *= 2) {
+		space_for_names(block, false);
+		space_for_names(block, true);
 	}
+	space_for_names(1024, false);
 }
 
 static void no_space_for_names(void)
 {
-	struct codectl_region_attr attr = { .name_bytes = 96 };
-	struct codectl_region_stat stat;
-	char want[4096], *end = want;
+	struct codectl_region_attr attr = { .name_bytes = 1 };
+	char want[4096];
+
+	start(&attr);
+	add(0, "a function");
+	CHECK_EQ(stat_of_region().names, 0);
+	CHECK_EQ(stat_of_region().names_lost, 1);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	add(160, "not kept");
+	line(want, 160, 16, "not kept");
+	check_file(want);
+	unlink(path);
+}
+
+/* Whatever was there before, and however often. */
+static void names_of_reused_code(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
+					    .name_bytes = 16 * 1024 };
+	char name[1001];
+	uint32_t i;
+
+	region = test_open(LEN, &attr, &text);
+	for (i = 0; i < 100; i++)
+		add(16 * i, "a name of some length");
+	for (i = 0; i < 100000; i++) {
+		uint32_t off = 16 * test_random(100);
+
+		CHECK_EQ(codectl_region_retire(region, text + off, 16), 1);
+		fill_name(name, test_random(70));
+		add(off, name);
+	}
+	CHECK_EQ(stat_of_region().names, 100);
+	CHECK_EQ(stat_of_region().names_lost, 0);
+}
+
+/* Space that is in pieces is put together when it is needed. */
+static void names_get_longer(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
+					    .name_bytes = 64 * 1024 };
+	char want[131072], *end = want, name[1001];
 	uint32_t i;
 
 	start(&attr);
-	for (i = 0; i < 10; i++)
-		add(16 * i, "a function");
-	codectl_region_stat(region, &stat);
-	CHECK_EQ(stat.names, 3);
-	CHECK_EQ(stat.names_lost, 7);
+	for (i = 0; i < 2048; i++)
+		add(16 * i, "short");
+	CHECK_EQ(stat_of_region().names_lost, 0);
+	for (i = 0; i < 2048; i++)
+		if (i % 16)
+			CHECK_EQ(codectl_region_retire(region, text + 16 * i,
+						       16), 1);
+	fill_name(name, 1000);
+	for (i = 0; i < 32; i++)
+		add(16 * (16 * i + 1), name);
+	CHECK_EQ(stat_of_region().names, 128 + 32);
+	CHECK_EQ(stat_of_region().names_lost, 0);
+
 	CHECK_EQ(codectl_perf_map(1), 0);
-	add(160, "not kept");
-	for (i = 0; i < 3; i++)
-		end = line(end, 16 * i, 16, "a function");
-	end = line(end, 160, 16, "not kept");
+	for (i = 0; i < 128; i++) {
+		end = line(end, 256 * i, 16, "short");
+		if (i < 32)
+			end = line(end, 256 * i + 16, 16, name);
+	}
+	check_file(want);
+	unlink(path);
+}
+
+static void name_only(uint32_t off, uint32_t len, const char *name)
+{
+	CHECK_EQ(codectl_region_add(region, text + off, len, NULL, 0, name), 0);
+}
+
+/* In any order, over one another, and withdrawn. */
+static void names_without_rows(void)
+{
+	const struct code_jit_unwind_fre rule = { .cfa_off = 16,
+						  .ra_off = -8 };
+	struct codectl_region_attr attr = {
+		.flags = CODECTL_REGION_NO_ROWS,
+		.jit_flags = CODE_JIT_DEFAULT_RULE,
+		.default_rule = &rule,
+	};
+	char want[4096], *end = want;
+
+	start(&attr);
+	name_only(4096, 64, "high");
+	name_only(64, 64, "low");
+	name_only(1000, 7, "replaced");
+	name_only(1010, 20, "replaced too");
+	name_only(1000, 11, "in its place");
+	name_only(1030, 1, "beside it");
+	name_only(8000, 100, "retired");
+	name_only(2000, 100, "replaced by none");
+	name_only(1990, 50, NULL);
+	CHECK_EQ(stat_of_region().names, 5);
+	CHECK_EQ(codectl_region_retire(region, text + 8000, 100), 1);
+	CHECK_EQ(codectl_region_retire(region, text + 8000, 100), 0);
+	CHECK_EQ(stat_of_region().names, 4);
+
+	CHECK_EQ(codectl_perf_map(1), 0);
+	end = line(end, 64, 64, "low");
+	end = line(end, 1000, 11, "in its place");
+	end = line(end, 1030, 1, "beside it");
+	end = line(end, 4096, 64, "high");
 	check_file(want);
 	unlink(path);
 }
@@ -601,7 +718,7 @@ static void check_all_names(void)
 /* Whatever moment names are switched on at, none is left out or doubled. */
 static void switched_on_meanwhile(void)
 {
-	struct codectl_region_attr attr = { .name_bytes = NR_NAMES * 48 };
+	struct codectl_region_attr attr = { .name_bytes = NR_NAMES * 64 };
 	pthread_t thread;
 	uint32_t i;
 
@@ -619,6 +736,95 @@ static void switched_on_meanwhile(void)
 	}
 }
 
+#define NR_REUSED	40
+
+static int stop;
+
+/* A number, and as many of one letter as that says. */
+static size_t nr_letters(char letter)
+{
+	return 1 + letter % 5 * 20;
+}
+
+static void make_name(char *name, uint32_t i)
+{
+	char letter = 'a' + test_random(26), *at = name;
+
+	at += sprintf(name, "%u-", i);
+	memset(at, letter, nr_letters(letter));
+	at[nr_letters(letter)] = '\0';
+}
+
+static void check_name(const char *name, uint32_t i)
+{
+	char *at;
+
+	CHECK_EQ(strtoul(name, &at, 10), i);
+	CHECK_EQ(*at++, '-');
+	CHECK_EQ(strlen(at), nr_letters(*at));
+	CHECK_EQ(strspn(at, (char []) { *at, '\0' }), strlen(at));
+}
+
+static void *replace_names(void *arg)
+{
+	char name[128];
+	uint32_t i;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		i = test_random(NR_REUSED);
+		make_name(name, i);
+		CHECK_EQ(codectl_region_retire(region, text + 16 * i, 16), 1);
+		CHECK_EQ(test_add(region, text + 16 * i, 16, 1, name), 0);
+		if (!test_random(500))
+			CHECK_EQ(codectl_region_compact(region), 0);
+	}
+
+	return arg;
+}
+
+/* What is told is the name of one function, and whole. */
+static void check_replayed(void)
+{
+	char *all = read_file(), *at, *end;
+	unsigned long start;
+
+	for (at = all; *at; at = end + 1) {
+		end = strchr(at, '\n');
+		CHECK(end);
+		*end = '\0';
+		start = strtoul(at, &at, 16);
+		CHECK_EQ(strtoul(at, &at, 16), 16);
+		check_name(at + 1, (start - text) / 16);
+	}
+	free(all);
+}
+
+static void replayed_while_reused(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
+					    .name_bytes = 8 * 1024 };
+	char name[128];
+	pthread_t thread;
+	uint32_t i;
+
+	start(&attr);
+	for (i = 0; i < NR_REUSED; i++) {
+		make_name(name, i);
+		add(16 * i, name);
+	}
+	CHECK_EQ(pthread_create(&thread, NULL, replace_names, NULL), 0);
+	for (i = 0; i < 1000; i++) {
+		CHECK_EQ(codectl_perf_map(1), 0);
+		CHECK_EQ(codectl_perf_map(0), 0);
+		check_replayed();
+		unlink(path);
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(stat_of_region().names, NR_REUSED);
+	CHECK_EQ(stat_of_region().names_lost, 0);
+}
+
 static const struct test tests[] = {
 	TEST(replays_and_follows),
 	TEST(reused_addresses),
@@ -629,14 +835,18 @@ static const struct test tests[] = {
 	TEST(thread_is_cancelled),
 	TEST(descending),
 	TEST(odd_names),
-	TEST(last_unit_for_names),
+	TEST(names_of_all_lengths),
 	TEST(no_space_for_names),
+	TEST(names_of_reused_code),
+	TEST(names_get_longer),
+	TEST(names_without_rows),
 	TEST(child_has_its_own),
 	TEST(child_switches),
 	TEST(files_of_others),
 	TEST(old_files),
 	TEST(files_of_another_time),
 	TEST(switched_on_meanwhile),
+	TEST(replayed_while_reused),
 };
 
 int main(void)

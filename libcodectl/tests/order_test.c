@@ -25,8 +25,18 @@ static size_t nr_events;
 static struct codectl_region *region;
 static uint64_t text;
 
+/* What is done in between: ahead of the access of that number. */
+static void (*intrude)(void);
+static size_t intrude_at;
+
 void order_note(enum order_kind kind, const volatile void *at, int order)
 {
+	void (*now)(void) = intrude;
+
+	if (now && nr_events == intrude_at) {
+		intrude = NULL;
+		now();
+	}
 	CHECK(nr_events < ARRAY_SIZE(events));
 	events[nr_events++] = (struct event) {
 		.kind = kind,
@@ -153,19 +163,13 @@ static void rewritten(void)
 	check_rewriting();
 }
 
-/* How much there is and where it goes on is read ahead of what is there. */
-static void check_reading(size_t from)
+static const char *map_path(void)
 {
-	size_t nr = 0;
+	static char path[64];
 
-	for (; from < nr_events; from++) {
-		if (events[from].kind != ORDER_LOAD || !is_link(&events[from]))
-			continue;
-		nr++;
-		CHECK(events[from].order == __ATOMIC_ACQUIRE ||
-		      events[from].order == __ATOMIC_SEQ_CST);
-	}
-	CHECK(nr);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+
+	return path;
 }
 
 static size_t find(enum order_kind kind, uint64_t at, size_t from)
@@ -178,30 +182,191 @@ static size_t find(enum order_kind kind, uint64_t at, size_t from)
 	return from;
 }
 
+static uint64_t index_of(uint32_t off)
+{
+	return (uintptr_t)&region->name_index[off / CODECTL_NAME_GRANULE];
+}
+
+static uint64_t record_of(uint32_t off)
+{
+	uint32_t unit = region->name_index[off / CODECTL_NAME_GRANULE];
+
+	CHECK(unit);
+
+	return (uintptr_t)codectl_name_record(region, unit);
+}
+
+static bool is_acquire(int order)
+{
+	return order == __ATOMIC_ACQUIRE || order == __ATOMIC_SEQ_CST;
+}
+
 /*
- * Who switches names on sets the bit, has all threads pass a barrier, and only
- * then looks at what they have published.
+ * Who switches names on sets the bit, has all threads pass a barrier, asks how far
+ * they have come, and only then looks at what they have published.
  */
 static void replayed(void)
 {
-	char path[64];
-	size_t bit, call, i;
+	size_t bit, call, limit, id, again, i;
 
 	open_region(0, 0, 3);
 	for (i = 0; i < 10; i++)
 		add(16 * i, "name");
 	nr_events = 0;
 	CHECK_EQ(codectl_perf_map(1), 0);
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(unlink(map_path()), 0);
 
 	bit = find(ORDER_CHANGE, (uintptr_t)codectl_names_word(), 0);
 	call = find(ORDER_CALL, SYS_membarrier, bit);
 	while (events[call].order != MEMBARRIER_CMD_PRIVATE_EXPEDITED)
 		call = find(ORDER_CALL, SYS_membarrier, call + 1);
-	for (i = 0; i < call; i++)
-		CHECK(events[i].kind != ORDER_LOAD || !is_in_tables(&events[i]));
-	check_reading(call);
+	limit = find(ORDER_LOAD, (uintptr_t)&region->next_id, 0);
+	CHECK(call < limit);
+	CHECK(is_acquire(events[limit].order));
+	CHECK(limit < find(ORDER_LOAD, index_of(0), 0));
+	id = find(ORDER_LOAD, record_of(0), limit);
+	CHECK(is_acquire(events[id].order));
+	/* And once more, when all else has been read. */
+	again = find(ORDER_LOAD, record_of(0), id + 1);
+	CHECK(is_acquire(events[find(ORDER_FENCE, 0, id)].order));
+	CHECK(find(ORDER_FENCE, 0, id) < again);
+}
+
+/* A name is whole before it has a number, then is found, then is counted. */
+static void named(void)
+{
+	size_t id, link;
+
+	open_region(0, 0, 3);
+	add(128, "a name that is longer than a word or two");
+	id = find(ORDER_STORE, record_of(128), 0);
+	CHECK(is_release(events[id].order));
+	CHECK(find(ORDER_STORE, record_of(128) + 56, 0) < id);
+	link = find(ORDER_STORE, index_of(128), 0);
+	CHECK(id < link);
+	CHECK(is_release(events[link].order));
+	id = find(ORDER_STORE, (uintptr_t)&region->next_id, 0);
+	CHECK(link < id);
+	CHECK(is_release(events[id].order));
+}
+
+/* It has no number before anything else of it changes. */
+static void forgotten(void)
+{
+	uint64_t record;
+	size_t id, fence;
+
+	open_region(0, 0, 3);
+	add(128, "name");
+	record = record_of(128);
+	nr_events = 0;
+	CHECK_EQ(codectl_region_retire(region, text + 128, 16), 1);
+	id = find(ORDER_STORE, record, 0);
+	fence = find(ORDER_FENCE, 0, id);
+	CHECK(is_release(events[fence].order));
+	CHECK(fence < find(ORDER_STORE, record +
+			   offsetof(struct codectl_name_record, next), 0));
+}
+
+/* --- names that change amid a replay, at whatever access */
+
+#define OLD	"old old old old old old old old old"
+#define NEW	"new new new new new new new new new"
+
+static const struct codectl_func new_func = {
+	.off = 80, .len = 16, .name = NEW,
+};
+
+static void rename_function(void)
+{
+	CHECK_EQ(codectl_names_forget(region, 80, 96), 1);
+	CHECK(codectl_name_keep(region, &new_func));
+}
+
+static void add_function(void)
+{
+	CHECK(codectl_name_keep(region, &new_func));
+}
+
+static void retire_function(void)
+{
+	CHECK_EQ(codectl_names_forget(region, 80, 96), 1);
+}
+
+/* Each is told once, but for an old name, which need not be, and nothing else. */
+static void check_told(bool maybe_old, bool has_new)
+{
+	unsigned int first = 0, last = 0, old = 0, new = 0, nr = 0;
+	FILE *file = fopen(map_path(), "r");
+	unsigned long start, len;
+	char name[64];
+
+	CHECK(file);
+	for (; fscanf(file, "%lx %lx %63[^\n]", &start, &len, name) == 3; nr++) {
+		CHECK_EQ(len, 16);
+		first += start == text + 64 && !strcmp(name, "first");
+		last += start == text + 96 && !strcmp(name, "last");
+		old += start == text + 80 && !strcmp(name, OLD);
+		new += start == text + 80 && !strcmp(name, NEW);
+	}
+	fclose(file);
+	CHECK_EQ(first, 1);
+	CHECK_EQ(last, 1);
+	CHECK_EQ(new, has_new);
+	CHECK(old <= maybe_old);
+	CHECK_EQ(nr, first + last + old + new);
+}
+
+/* Whether the replay has an access of that number, at which it can be done. */
+static bool change_amid(size_t at, const char *old, void (*change)(void))
+{
+	open_region(0, 0, 3);
+	add(64, "first");
+	if (old)
+		add(80, old);
+	add(96, "last");
+	nr_events = 0;
+	intrude_at = at;
+	intrude = change;
+	CHECK_EQ(codectl_perf_map(1), 0);
+	if (intrude)
+		return false;
+	/* Who publishes does so then. */
+	if (change != retire_function)
+		codectl_names_added(region, &new_func, true);
+	CHECK_EQ(codectl_perf_map(0), 0);
+	check_told(old, change != retire_function);
+	CHECK_EQ(unlink(map_path()), 0);
+	codectl_region_close(region);
+
+	return true;
+}
+
+static void renamed_amid_a_replay(void)
+{
+	size_t at = 0;
+
+	while (change_amid(at, OLD, rename_function))
+		at++;
+	CHECK(at > 50);
+}
+
+static void retired_amid_a_replay(void)
+{
+	size_t at = 0;
+
+	while (change_amid(at, OLD, retire_function))
+		at++;
+	CHECK(at > 50);
+}
+
+static void added_amid_a_replay(void)
+{
+	size_t at = 0;
+
+	while (change_amid(at, NULL, add_function))
+		at++;
+	CHECK(at > 30);
 }
 
 /* The bits are read after the function is there. */
@@ -373,6 +538,11 @@ static const struct test tests[] = {
 	TEST(appended),
 	TEST(rewritten),
 	TEST(replayed),
+	TEST(renamed_amid_a_replay),
+	TEST(retired_amid_a_replay),
+	TEST(added_amid_a_replay),
+	TEST(named),
+	TEST(forgotten),
 	TEST(asked_after_publishing),
 	TEST(retiring_beside_many),
 	TEST(adding_beside_many),

@@ -25,7 +25,14 @@ static void open_errors(void)
 {
 	struct code_jit_unwind_fre rule = { .cfa_off = 16, .ra_off = -8 };
 	struct codectl_region_attr bad[] = {
-		{ .flags = 2 },
+		{ .flags = 4 },
+		{ .flags = CODECTL_REGION_NO_ROWS },
+		{ .flags = CODECTL_REGION_NO_ROWS | CODECTL_REGION_REWRITE,
+		  .jit_flags = CODE_JIT_DEFAULT_RULE, .default_rule = &rule },
+		{ .flags = CODECTL_REGION_NO_ROWS, .max_rows = 1,
+		  .jit_flags = CODE_JIT_DEFAULT_RULE, .default_rule = &rule },
+		{ .flags = CODECTL_REGION_NO_ROWS, .table_rows = 1,
+		  .jit_flags = CODE_JIT_DEFAULT_RULE, .default_rule = &rule },
 		{ .jit_flags = 8 },
 		{ .jit_flags = CODE_JIT_DEFAULT_RULE },
 		{ .default_rule = &rule },
@@ -394,6 +401,39 @@ static void compact_memory(void)
 	CHECK_EQ(stat.names_lost, 0);
 }
 
+/* The kernel has nothing to look at but the rule. */
+static void without_rows(void)
+{
+	struct code_jit_unwind_fre rule = { .cfa_off = 1216, .ra_off = -8,
+					    .info = CODE_FRE_BASE_SP };
+	struct codectl_region_attr attr = {
+		.flags = CODECTL_REGION_NO_ROWS,
+		.jit_flags = CODE_JIT_DEFAULT_RULE,
+		.default_rule = &rule,
+	};
+	struct stand_in_entry entry;
+	struct codectl_region_stat stat;
+	struct codectl_rule found;
+
+	stand_in();
+	region = test_open(LEN, &attr, &text);
+	CHECK_EQ(stand_in_find(text, &entry), 1);
+	CHECK_EQ(entry.unwind_head, 0);
+	CHECK_EQ(test_add(region, text, 16, 1, "rows"), -EINVAL);
+	CHECK_EQ(codectl_region_add(region, text, 16, NULL, 0, "name"), 0);
+	CHECK_EQ(codectl_region_add(region, text + 16, 16, NULL, 0, NULL), 0);
+	CHECK_EQ(codectl_lookup(text + LEN - 1, &found), 0);
+	CHECK_EQ(found.cfa_off, 1216);
+	CHECK_EQ(found.flags, CODECTL_RULE_DEFAULT);
+	CHECK_EQ(codectl_region_compact(region), -EINVAL);
+	codectl_region_stat(region, &stat);
+	CHECK_EQ(stat.names, 1);
+	CHECK_EQ(stat.rows_max, 0);
+	CHECK_EQ(codectl_region_retire(region, text, LEN), 1);
+	codectl_region_close(region);
+	CHECK_EQ(stand_in_find(text, &entry), 0);
+}
+
 /* Where most of the chain is free, it is packed rather than made longer. */
 static void packs_what_is_mostly_free(void)
 {
@@ -434,6 +474,7 @@ static const struct test tests[] = {
 	TEST(retire),
 	TEST(largest),
 	TEST(compact_memory),
+	TEST(without_rows),
 	TEST(packs_what_is_mostly_free),
 };
 

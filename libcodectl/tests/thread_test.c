@@ -182,6 +182,8 @@ static void __attribute__((__unused__)) no_shared_writes(void)
 	regions[1] = test_open(NR_FUNCS * FUNC_LEN, &attr, &texts[1]);
 	CHECK_EQ(test_add(regions[0], func_addr(0, 0), FUNC_LEN, 0, "n"), 0);
 	CHECK_EQ(test_add(regions[1], func_addr(1, 0), FUNC_LEN, 0, "n"), 0);
+	CHECK_EQ(codectl_region_retire(regions[0], func_addr(0, 0), FUNC_LEN),
+		 1);
 	dl_iterate_phdr(protect_variables, &found);
 	if (!found)
 		test_skip("the library is linked statically");
