@@ -53,7 +53,6 @@ enum codectl_listener {
  * @names: their records, in units of %CODECTL_NAME_UNIT that count from 1
  * @names_max: units in @names
  * @map_len: bytes in the mapping
- * @next: the next region, under the lock; read by codectl_lookup() without
  * @replayed: for each listener, what names have a number as high as when all
  *	were told; under the lock
  * @tail: the last table, or one before it
@@ -65,7 +64,7 @@ enum codectl_listener {
  * @next_id: number of the next name; they only go up
  * @seq: odd while rows are rewritten
  *
- * Everything up to @next is constant while the writer runs; what the writer
+ * Everything up to @map_len is constant while the writer runs; what the writer
  * writes has cache lines of its own.
  */
 struct codectl_region {
@@ -83,7 +82,6 @@ struct codectl_region {
 	char *names;
 	uint64_t names_max;
 	size_t map_len;
-	struct codectl_region *next;
 	uint64_t replayed[CODECTL_NR_LISTENERS];
 
 	CODECTL_LINE struct code_jit_unwind_table *tail;
@@ -128,12 +126,30 @@ void codectl_lock(void);
 bool codectl_trylock(void);
 void codectl_unlock(void);
 
-/* --- lookup.c: the list of regions, under the lock */
+/* --- lookup.c */
 
-extern struct codectl_region *codectl_regions;
+/**
+ * struct codectl_list - all regions, in order of address
+ * @nr: how many
+ * @regions: the regions
+ */
+struct codectl_list {
+	size_t nr;
+	struct codectl_region *regions[];
+};
+
+/* Under the lock; lookups read it without. */
+extern struct codectl_list *codectl_list;
+bool codectl_list_reserve(void);
 void codectl_list_add(struct codectl_region *region);
 void codectl_list_remove(struct codectl_region *region);
+size_t codectl_list_find(const struct codectl_list *list, uint64_t addr);
 void codectl_lookup_forked(void);
+
+static inline uint64_t codectl_region_end(const struct codectl_region *region)
+{
+	return region->text_start + region->text_len;
+}
 
 /* --- names.c */
 

@@ -2,17 +2,35 @@
 /*
  * The list of regions, and looking up in it without a lock.
  *
- * A lookup counts itself in readers[], and close() waits until those that may
- * have seen the region are gone.  There are two counts, so that lookups that
- * begin while it waits do not make it wait longer.
+ * The list is sorted, and there are two of it: what is seen does not change, the
+ * other one is changed and takes its place.  A lookup counts itself in readers[],
+ * and who changes the list waits until those that may have seen the old one, or
+ * the region that is not in the new one, are gone.  There are two counts, so that
+ * lookups that begin while it waits do not make it wait longer.
  */
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "internal.h"
 #include "reader.h"
 
-struct codectl_region *codectl_regions;
+/**
+ * struct list_pair - the list that is seen, and the other one
+ * @max: regions that there is space for in each, or 0
+ * @len: bytes that each takes
+ * @map: both of them
+ */
+struct list_pair {
+	size_t max;
+	size_t len;
+	char *map;
+};
+
+static struct codectl_list no_regions;
+static struct list_pair pair;
+struct codectl_list *codectl_list = &no_regions;
 
 static int readers[2];
 static unsigned int phase;
@@ -48,25 +66,98 @@ static void wait_for_readers(void)
 	}
 }
 
+static void publish(struct codectl_list *list)
+{
+	/*
+	 * After all that is in the list and in its regions, and before the count
+	 * is read: pairs with find_region() and enter().
+	 */
+	__atomic_store_n(&codectl_list, list, __ATOMIC_SEQ_CST);
+	wait_for_readers();
+}
+
+static struct codectl_list *list_at(const struct list_pair *of, bool second)
+{
+	return (void *)(of->map + (second ? of->len : 0));
+}
+
+static struct codectl_list *other_list(void)
+{
+	return list_at(&pair, codectl_list == list_at(&pair, false));
+}
+
+/* Makes sure that there is space for one more. */
+bool codectl_list_reserve(void)
+{
+	struct list_pair old = pair, new = { .len = old.len ? 2 * old.len :
+							 CODECTL_PAGE };
+	struct codectl_list *list;
+
+	if (codectl_list->nr < pair.max)
+		return true;
+
+	new.max = (new.len - sizeof(*list)) / sizeof(list->regions[0]);
+	new.map = mmap(NULL, 2 * new.len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (new.map == MAP_FAILED)
+		return false;
+
+	list = list_at(&new, false);
+	list->nr = codectl_list->nr;
+	memcpy(list->regions, codectl_list->regions,
+	       list->nr * sizeof(list->regions[0]));
+	pair = new;
+	publish(list);
+	if (old.map)
+		munmap(old.map, 2 * old.len);
+
+	return true;
+}
+
+/* The first region that ends after an address. */
+size_t codectl_list_find(const struct codectl_list *list, uint64_t addr)
+{
+	size_t low = 0, high = list->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (codectl_region_end(list->regions[mid]) > addr)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+
+	return low;
+}
+
 void codectl_list_add(struct codectl_region *region)
 {
+	const size_t size = sizeof(region);
+	const struct codectl_list *old = codectl_list;
+	size_t at = codectl_list_find(old, region->text_start);
+	struct codectl_list *new = other_list();
 	static uint64_t last;
 
 	/* No two names have the same number. */
 	region->next_id = ++last << 40;
-	region->next = codectl_regions;
-	/* After all that is in the region: pairs with find_region(). */
-	__atomic_store_n(&codectl_regions, region, __ATOMIC_RELEASE);
+	memcpy(new->regions, old->regions, at * size);
+	new->regions[at] = region;
+	memcpy(new->regions + at + 1, old->regions + at, (old->nr - at) * size);
+	new->nr = old->nr + 1;
+	publish(new);
 }
 
 void codectl_list_remove(struct codectl_region *region)
 {
-	struct codectl_region **link = &codectl_regions;
+	const struct codectl_list *old = codectl_list;
+	size_t at = codectl_list_find(old, region->text_start);
+	struct codectl_list *new = other_list();
+	const size_t size = sizeof(region);
 
-	while (*link != region)
-		link = &(*link)->next;
-	__atomic_store_n(link, region->next, __ATOMIC_SEQ_CST);
-	wait_for_readers();
+	new->nr = old->nr - 1;
+	memcpy(new->regions, old->regions, at * size);
+	memcpy(new->regions + at, old->regions + at + 1, (new->nr - at) * size);
+	publish(new);
 }
 
 /* The threads that were looking something up are not in the child. */
@@ -78,13 +169,12 @@ void codectl_lookup_forked(void)
 
 static const struct codectl_region *find_region(uint64_t ip)
 {
-	const struct codectl_region *region;
+	const struct codectl_list *list =
+		__atomic_load_n(&codectl_list, __ATOMIC_SEQ_CST);
+	size_t at = codectl_list_find(list, ip);
 
-	region = __atomic_load_n(&codectl_regions, __ATOMIC_SEQ_CST);
-	while (region && ip - region->text_start >= region->text_len)
-		region = __atomic_load_n(&region->next, __ATOMIC_SEQ_CST);
-
-	return region;
+	return at < list->nr && list->regions[at]->text_start <= ip ?
+	       list->regions[at] : NULL;
 }
 
 static int find_rule(const struct codectl_region *region, uint64_t ip,

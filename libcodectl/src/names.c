@@ -295,15 +295,16 @@ static bool read_record(const struct codectl_region *region,
 	const struct codectl_name_record *record =
 		codectl_name_record(region, found->unit);
 	const uint64_t *from = (const void *)record;
+	const uint64_t *end = (const void *)(region->names +
+					region->names_max * CODECTL_NAME_UNIT);
 	size_t i = 0;
 
-	/* The 0 that ends a name is not in the first words without a name. */
+	/* If it changes, it may have no end. */
 	do {
 		to->words[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
 	} while (++i < CODECTL_NAME_UNIT / WORD ||
-		 (i < NR_WORDS &&
+		 (i < NR_WORDS && from + i < end &&
 		  !memchr(&to->words[i - 1], 0, WORD)));
-	to->words[NR_WORDS - 1] &= ~0ULL >> 8;
 
 	return is_same(record, found->id);
 }
@@ -360,7 +361,7 @@ static int replay_region(struct codectl_region *region,
 int codectl_names_replay(enum codectl_listener listener,
 			 int (*tell)(const struct codectl_name *name))
 {
-	struct codectl_region *region;
+	size_t i;
 	int ret;
 
 	/* (b) of the above. */
@@ -368,8 +369,8 @@ int codectl_names_replay(enum codectl_listener listener,
 		0);
 	syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 
-	for (region = codectl_regions; region; region = region->next) {
-		ret = replay_region(region, listener, tell);
+	for (i = 0; i < codectl_list->nr; i++) {
+		ret = replay_region(codectl_list->regions[i], listener, tell);
 		if (ret)
 			return ret;
 	}

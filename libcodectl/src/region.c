@@ -93,8 +93,7 @@ static void lay_out_names(struct codectl_region *region,
 	region->names_max = names / CODECTL_NAME_UNIT;
 	region->name_index = add_part(region, sizeof(uint32_t) *
 				codectl_name_granules(region->text_len));
-	/* Who replays may read on beyond a name that is being changed. */
-	region->names = add_part(region, names + CODECTL_NAME_RECORD);
+	region->names = add_part(region, names);
 }
 
 /* Whether all tables can be in one chain. */
@@ -145,7 +144,7 @@ static int register_region(struct codectl_region *region)
 {
 	struct code_jit_info info = {
 		.text_start = region->text_start,
-		.text_end = region->text_start + region->text_len,
+		.text_end = codectl_region_end(region),
 		.unwind_head = (uintptr_t)region->tables,
 		.jit_flags = region->jit_flags,
 		.cfa_off = region->rule.cfa_off,
@@ -171,17 +170,28 @@ static int register_region(struct codectl_region *region)
 	}
 }
 
-static bool overlaps_region(uint64_t start, uint64_t len)
+static bool overlaps_region(const struct codectl_region *region)
 {
-	const struct codectl_region *region;
+	size_t at = codectl_list_find(codectl_list, region->text_start);
 
-	for (region = codectl_regions; region; region = region->next) {
-		if (start < region->text_start + region->text_len &&
-		    region->text_start < start + len)
-			return true;
-	}
+	return at < codectl_list->nr &&
+	       codectl_list->regions[at]->text_start <
+	       codectl_region_end(region);
+}
 
-	return false;
+static int list_region(struct codectl_region *region)
+{
+	int ret;
+
+	if (!codectl_list_reserve())
+		return -ENOMEM;
+	if (overlaps_region(region))
+		return -EEXIST;
+	ret = register_region(region);
+	if (!ret)
+		codectl_list_add(region);
+
+	return ret;
 }
 
 int codectl_region_open(const void *text, size_t len,
@@ -204,9 +214,7 @@ int codectl_region_open(const void *text, size_t len,
 		return -ENOMEM;
 
 	codectl_lock();
-	ret = overlaps_region(start, len) ? -EEXIST : register_region(region);
-	if (!ret)
-		codectl_list_add(region);
+	ret = list_region(region);
 	codectl_unlock();
 	if (ret) {
 		munmap(region, region->map_len);
@@ -222,7 +230,7 @@ static bool unregister_region(const struct codectl_region *region)
 {
 	struct code_unregister_info info = {
 		.text_start = region->text_start,
-		.text_end = region->text_start + region->text_len,
+		.text_end = codectl_region_end(region),
 	};
 	int ret;
 

@@ -449,19 +449,18 @@ static void lookups_and_removal(void)
 	nr_events = 0;
 	CHECK_EQ(codectl_lookup(text, &rule), 0);
 	count = find(ORDER_CHANGE, (uintptr_t)&readers[phase], 0);
-	list = find(ORDER_LOAD, (uintptr_t)&codectl_regions, 0);
+	list = find(ORDER_LOAD, (uintptr_t)&codectl_list, 0);
 	CHECK(count < list);
 	CHECK_EQ(events[count].order, __ATOMIC_SEQ_CST);
 	CHECK_EQ(events[list].order, __ATOMIC_SEQ_CST);
 	CHECK(is_release(events[nr_events - 1].order));
 	CHECK_EQ(events[nr_events - 1].at, (uintptr_t)&readers[phase]);
 
-	/* At the head of the list, and behind another one. */
 	other = test_open(LEN, NULL, &other_text);
-	CHECK(codectl_regions == other && other->next == region);
 	nr_events = 0;
 	codectl_region_close(region);
-	list = find(ORDER_STORE, (uintptr_t)&other->next, 0);
+	CHECK(codectl_list->nr == 1 && codectl_list->regions[0] == other);
+	list = find(ORDER_STORE, (uintptr_t)&codectl_list, 0);
 	CHECK_EQ(events[list].order, __ATOMIC_SEQ_CST);
 	count = find(ORDER_LOAD, (uintptr_t)&readers[0], 0);
 	CHECK(list < count);
@@ -471,15 +470,17 @@ static void lookups_and_removal(void)
 	CHECK_EQ(events[count].order, __ATOMIC_SEQ_CST);
 }
 
-/* A region is whole before it is found. */
+/* A region is whole before it is found, and the old list is left alone then. */
 static void added_to_the_list(void)
 {
-	size_t list;
+	size_t list, count;
 
 	nr_events = 0;
 	open_region(0, 0, 3);
-	list = find(ORDER_STORE, (uintptr_t)&codectl_regions, 0);
-	CHECK(is_release(events[list].order));
+	list = find(ORDER_STORE, (uintptr_t)&codectl_list, 0);
+	CHECK_EQ(events[list].order, __ATOMIC_SEQ_CST);
+	count = find(ORDER_LOAD, (uintptr_t)&readers[0], 0);
+	CHECK(list < count);
 }
 
 static unsigned int yields;

@@ -119,6 +119,40 @@ static void regions_beside(void)
 	CHECK_EQ(test_id(texts[1]), -ENOENT);
 }
 
+#define MANY	2000
+
+/* A page of text each, with a page between it and the next; closed at random. */
+static void many_regions(void)
+{
+	static struct codectl_region *regions[MANY];
+	struct codectl_region_attr attr = { .max_rows = 16, .name_bytes = 1 };
+	uint64_t start;
+	unsigned int i;
+
+	text = test_text(2 * MANY * PAGE);
+	for (i = 0; i < 2 * MANY; i++) {
+		unsigned int at = test_random(MANY);
+
+		start = text + 2 * at * PAGE;
+		if (regions[at]) {
+			codectl_region_close(regions[at]);
+			regions[at] = NULL;
+			continue;
+		}
+		CHECK_EQ(codectl_region_open((void *)start, PAGE, &attr,
+					     &regions[at]), 0);
+		CHECK_EQ(test_add(regions[at], start, PAGE, at, NULL), 0);
+	}
+	for (i = 0; i < MANY; i++) {
+		start = text + 2 * i * PAGE;
+		CHECK_EQ(test_id(start), regions[i] ? (int)i : -ENOENT);
+		CHECK_EQ(test_id(start + PAGE - 1),
+			 regions[i] ? (int)i : -ENOENT);
+		CHECK_EQ(test_id(start - 1), -ENOENT);
+		CHECK_EQ(test_id(start + PAGE), -ENOENT);
+	}
+}
+
 /* Without codectl(2) nobody is told, and it makes no difference. */
 static void kernel_knows(void)
 {
@@ -464,6 +498,7 @@ static const struct test tests[] = {
 	TEST(overlapping_regions),
 	TEST(regions_that_touch),
 	TEST(regions_beside),
+	TEST(many_regions),
 	TEST(kernel_knows),
 	TEST(dropped_by_the_kernel),
 	TEST(add_errors),
