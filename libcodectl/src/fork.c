@@ -3,25 +3,48 @@
  * The lock of the list of regions, of rewriting, and of the file of names.
  *
  * fork() takes it, so that a child has none of these half done: no region with
- * an odd seq, above all.  Appending takes nothing.
+ * an odd seq, above all.  A signal handler that forks in the thread that has the
+ * lock goes without; what was interrupted then goes on in both processes, if the
+ * handler returns there.  Appending takes nothing.
  */
+#include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "internal.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-/* Whether the owner of the lock could be cancelled. */
+/* Of the owner: whether it could be cancelled, and its errno. */
 static int cancel_state;
+static int saved_errno;
+/* Whether its owner forks. */
+static bool in_owner;
+
+static void init_lock(void)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	/*
+	 * Such a mutex has the number of its owner from the moment at which it is
+	 * taken; of others it is noted later, and a signal may come in between.
+	 */
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
 
 static void prepare(void)
 {
-	pthread_mutex_lock(&lock);
+	in_owner = pthread_mutex_lock(&lock) == EDEADLK;
 }
 
 static void parent(void)
 {
-	pthread_mutex_unlock(&lock);
+	if (!in_owner)
+		pthread_mutex_unlock(&lock);
 }
 
 static void child(void)
@@ -29,34 +52,43 @@ static void child(void)
 	codectl_lookup_forked();
 	codectl_map_forked();
 	codectl_event_forked();
+	/* It is taken by the number of the parent's thread, and stays so. */
 	pthread_mutex_unlock(&lock);
+	init_lock();
+	if (in_owner)
+		pthread_mutex_lock(&lock);
 }
 
-static void at_fork(void)
+static void start(void)
 {
+	init_lock();
 	pthread_atfork(prepare, parent, child);
 }
 
 /* Before the program has handlers of its own, whose locks come first. */
 __attribute__((__constructor__)) static void begin(void)
 {
-	pthread_once(&once, at_fork);
+	pthread_once(&once, start);
 }
 
+/* No caller changes errno in the end. */
 void codectl_lock(void)
 {
-	int state;
+	int state, err = errno;
 
 	begin();
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	pthread_mutex_lock(&lock);
+	/* A signal handler must not call what has taken it. */
+	if (pthread_mutex_lock(&lock))
+		abort();
 	cancel_state = state;
+	saved_errno = err;
 }
 
 /* For the end of the process, which waits for nobody. */
 bool codectl_trylock(void)
 {
-	int state;
+	int state, err = errno;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (pthread_mutex_trylock(&lock)) {
@@ -64,14 +96,16 @@ bool codectl_trylock(void)
 		return false;
 	}
 	cancel_state = state;
+	saved_errno = err;
 
 	return true;
 }
 
 void codectl_unlock(void)
 {
-	int state = cancel_state;
+	int state = cancel_state, err = saved_errno;
 
 	pthread_mutex_unlock(&lock);
 	pthread_setcancelstate(state, NULL);
+	errno = err;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Regions: opening, appending, retiring, closing.
+ * Regions: opening, closing, and what they hold.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <sys/mman.h>
 
 #include "internal.h"
@@ -12,6 +11,8 @@
 #define MIN_ROWS	16
 /* So that sums of sizes do not overflow. */
 #define MAX_SPACE	(1UL << 40)
+/* How often the space for rows and names is halved where there is too little. */
+#define MAX_HALVINGS	6
 
 static bool attr_valid(const struct codectl_region_attr *attr)
 {
@@ -52,9 +53,11 @@ static void *add_part(struct codectl_region *region, uint64_t size)
 
 /* Rows and tables as asked for; false: they cannot be in one chain. */
 static bool lay_out_tables(struct codectl_region *region,
-			   const struct codectl_region_attr *attr)
+			   const struct codectl_region_attr *attr,
+			   unsigned int halvings)
 {
-	uint64_t rows = attr->max_rows ? attr->max_rows : region->text_len / 8;
+	uint64_t rows = attr->max_rows ? attr->max_rows :
+					 region->text_len / 8 >> halvings;
 	uint64_t per_table = attr->table_rows, tables;
 
 	if (attr->flags & CODECTL_REGION_NO_ROWS)
@@ -77,10 +80,11 @@ static bool lay_out_tables(struct codectl_region *region,
 }
 
 static void lay_out_names(struct codectl_region *region,
-			  const struct codectl_region_attr *attr)
+			  const struct codectl_region_attr *attr,
+			  unsigned int halvings)
 {
 	uint64_t names = attr->name_bytes ? attr->name_bytes :
-					    2 * region->text_len;
+					    2 * region->text_len >> halvings;
 
 	if (names < CODECTL_NAME_UNIT)
 		return;
@@ -98,7 +102,8 @@ static void lay_out_names(struct codectl_region *region,
 
 /* Whether all tables can be in one chain. */
 static bool lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
-		    const struct codectl_region_attr *attr)
+		    const struct codectl_region_attr *attr,
+		    unsigned int halvings)
 {
 	bool fits;
 
@@ -111,8 +116,8 @@ static bool lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
 	};
 	if (attr->default_rule)
 		region->rule = *attr->default_rule;
-	fits = lay_out_tables(region, attr);
-	lay_out_names(region, attr);
+	fits = lay_out_tables(region, attr, halvings);
+	lay_out_names(region, attr, halvings);
 
 	return fits;
 }
@@ -140,6 +145,23 @@ static struct codectl_region *map_region(const struct codectl_region *layout)
 	return region;
 }
 
+static bool is_mapped(uint64_t start, uint64_t len)
+{
+	uint64_t at = start & -CODECTL_PAGE, part;
+	unsigned char pages[1024];
+
+	for (; at < start + len; at += part) {
+		part = start + len - at;
+		if (part > sizeof(pages) * CODECTL_PAGE)
+			part = sizeof(pages) * CODECTL_PAGE;
+		if (mincore((void *)(uintptr_t)at, part, pages))
+			return false;
+	}
+
+	return true;
+}
+
+/* A kernel that does not know accepts what another one would. */
 static int register_region(struct codectl_region *region)
 {
 	struct code_jit_info info = {
@@ -165,64 +187,10 @@ static int register_region(struct codectl_region *region)
 	case -EEXIST:
 	case -ENOSPC:
 		return ret;
-	default:
-		return 0;
 	}
-}
 
-static bool overlaps_region(const struct codectl_region *region)
-{
-	size_t at = codectl_list_find(codectl_list, region->text_start);
-
-	return at < codectl_list->nr &&
-	       codectl_list->regions[at]->text_start <
-	       codectl_region_end(region);
-}
-
-static int list_region(struct codectl_region *region)
-{
-	int ret;
-
-	if (!codectl_list_reserve())
-		return -ENOMEM;
-	if (overlaps_region(region))
-		return -EEXIST;
-	ret = register_region(region);
-	if (!ret)
-		codectl_list_add(region);
-
-	return ret;
-}
-
-int codectl_region_open(const void *text, size_t len,
-			const struct codectl_region_attr *attr,
-			struct codectl_region **regionp)
-{
-	const struct codectl_region_attr none = { 0 };
-	struct codectl_region layout, *region;
-	uint64_t start = (uintptr_t)text;
-	int ret;
-
-	if (!attr)
-		attr = &none;
-	if (!start || !len || len > CODE_JIT_MAX_TEXT || start + len < start ||
-	    !attr_valid(attr) || !lay_out(&layout, start, len, attr))
-		return -EINVAL;
-
-	region = map_region(&layout);
-	if (!region)
-		return -ENOMEM;
-
-	codectl_lock();
-	ret = list_region(region);
-	codectl_unlock();
-	if (ret) {
-		munmap(region, region->map_len);
-		return ret;
-	}
-	*regionp = region;
-
-	return 0;
+	return region->registered ||
+	       is_mapped(region->text_start, region->text_len) ? 0 : -EINVAL;
 }
 
 /* Whether the kernel will not look at the tables again. */
@@ -241,257 +209,159 @@ static bool unregister_region(const struct codectl_region *region)
 	return !ret || ret == -ENOENT;
 }
 
-void codectl_region_close(struct codectl_region *region)
+/* What is not in the list, or not any more. */
+static void release(struct codectl_region *region)
 {
-	bool unregistered;
-
-	if (!region)
-		return;
-
-	codectl_lock();
-	unregistered = unregister_region(region);
-	codectl_list_remove(region);
-	codectl_event_retire(region->text_start, region->text_len);
-	codectl_unlock();
 	/* The call may be switched off for a while: leave an empty table. */
-	if (unregistered)
+	if (unregister_region(region))
 		munmap(region, region->map_len);
 	else if (region->max_tables)
 		codectl_init_table(region, codectl_table(region, 0), 0);
 }
 
-static bool rows_valid(const struct codectl_func *func)
+static void unlist(struct codectl_region *region)
 {
-	uint64_t end = 0;
-	bool bad = false;
-	uint32_t i;
-
-	for (i = 0; i < func->nr; i++) {
-		bad |= func->rows[i].ip_off < end || !func->rows[i].size ||
-		       !jit_fre_known(&func->rows[i]);
-		end = (uint64_t)func->rows[i].ip_off + func->rows[i].size;
-	}
-
-	return !bad && end <= func->len;
+	codectl_list_remove(region);
+	codectl_event_retire(region->text_start, region->text_len);
 }
 
-/* Does the function come after all that the table has? */
-static bool is_behind(const struct codectl_region *region,
-		      const struct code_jit_unwind_fre *last,
-		      const struct codectl_func *func)
+/* Its text was unmapped, and other text is there now. */
+static void supersede(struct codectl_region *region)
 {
-	if (codectl_descending(region))
-		return (uint64_t)func->off + func->len <= last->ip_off;
-
-	return func->off >= (uint64_t)last->ip_off + last->size;
-}
-
-/* The table that begins with the function, or NULL. */
-static struct code_jit_unwind_table *
-next_table(const struct codectl_region *region, const struct codectl_func *func)
-{
-	const struct code_jit_unwind_table *table = region->tail;
-	uint64_t nr = codectl_table_nr(region, table);
-
-	/* Even a retired row has to start before those in the next table. */
-	if (func->nr > region->table_rows || nr + 1 == region->max_tables ||
-	    (!codectl_descending(region) &&
-	     table->fre[codectl_used(table) - 1].ip_off ==
-	     func->off + func->rows[0].ip_off))
-		return NULL;
-
-	return codectl_table(region, nr + 1);
-}
-
-static void write_rows(struct codectl_region *region,
-		       struct code_jit_unwind_table *table, uint64_t used,
-		       const struct codectl_func *func)
-{
-	struct code_jit_unwind_fre *to = (void *)((char *)table->fre + used);
-	uint32_t i;
-
-	if (codectl_descending(region))
-		to += func->nr - 1;
-	for (i = 0; i < func->nr; i++)
-		codectl_store_row(codectl_descending(region) ? to - i : to + i,
-				  &func->rows[i], func->off);
-}
-
-/* -EAGAIN: the function does not come after all that the region has. */
-static int append(struct codectl_region *region,
-		  const struct codectl_func *func)
-{
-	struct code_jit_unwind_table *table = region->tail, *tail;
-	uint64_t bytes = func->nr * CODECTL_FRE_SIZE, used;
-
-	while (CODECTL_UNLIKELY(table->next)) {
-		table = (void *)(uintptr_t)table->next;
-		region->tail = table;
-	}
-
-	used = table->used_len;
-	if (used && !is_behind(region, (void *)((char *)table->fre + used -
-						CODECTL_FRE_SIZE), func))
-		return -EAGAIN;
-
-	if (CODECTL_UNLIKELY(bytes > table->reserved_len - used)) {
-		if (!used)
-			return -ENOSPC;
-		tail = table;
-		table = next_table(region, func);
-		if (!table)
-			return -ENOSPC;
-		write_rows(region, table, 0, func);
-		codectl_init_table(region, table, func->nr);
-		/*
-		 * After the rows and used_len: pairs with the read barrier
-		 * after next in the kernel's jit_skip_table().
-		 */
-		__atomic_store_n(&tail->next, (uintptr_t)table,
-				 __ATOMIC_RELEASE);
-		return 0;
-	}
-
-	write_rows(region, table, used, func);
-	/*
-	 * After the rows: pairs with the read barrier after used_len in the
-	 * kernel's jit_get_nr().
-	 */
-	__atomic_store_n(&table->used_len, used + bytes, __ATOMIC_RELEASE);
-
-	return 0;
+	unlist(region);
+	region->registered = false;
+	/* Nothing that is added is in it; read by its writer. */
+	__atomic_store_n(&region->text_len, 0, __ATOMIC_RELAXED);
 }
 
 /*
- * Where the default rule is enough, a row with it makes the function one that
- * has a name and can be retired.
+ * Takes what is listed in a region's place out of the list.  false: it is there
+ * still, for all that the kernel says.
  */
-static bool add_default_row(const struct codectl_region *region,
-			    struct codectl_func *func,
-			    struct code_jit_unwind_fre *row)
+static bool take_place(const struct codectl_region *region)
 {
-	if (!(region->jit_flags & CODE_JIT_DEFAULT_RULE))
-		return false;
+	struct codectl_region *old;
+	size_t at;
 
-	*row = region->rule;
-	row->ip_off = 0;
-	row->size = func->len;
-	func->rows = row;
-	func->nr = 1;
-
-	return true;
+	for (;;) {
+		at = codectl_list_find(codectl_list, region->text_start);
+		if (at == codectl_list->nr)
+			return true;
+		old = codectl_list->regions[at];
+		if (old->text_start >= codectl_region_end(region))
+			return true;
+		if (!region->registered || !old->registered)
+			return false;
+		supersede(old);
+	}
 }
 
-/* In a region without rows a function has a name, or nothing. */
-static int replace_name(struct codectl_region *region,
-			const struct codectl_func *func)
+static int list_region(struct codectl_region *region)
 {
-	if (func->nr)
-		return -EINVAL;
-	codectl_names_forget(region, func->off, (uint64_t)func->off + func->len);
+	int ret = register_region(region);
+
+	if (ret)
+		return ret;
+	if (!take_place(region))
+		return -EEXIST;
+	if (!codectl_list_reserve())
+		return -ENOMEM;
+	codectl_list_add(region);
 
 	return 0;
 }
 
-int codectl_region_add(struct codectl_region *region, uint64_t start,
-		       uint32_t len, const struct code_jit_unwind_fre *rows,
-		       unsigned int nr, const char *name)
+/* With less space than usual where there is not as much, if that is left open. */
+static struct codectl_region *map_any(uint64_t text, uint64_t len,
+				      const struct codectl_region_attr *attr)
 {
-	uint64_t off = start - region->text_start;
-	struct codectl_func func = {
-		.off = off,
-		.len = len,
-		.nr = nr,
-		.rows = rows,
-		.name = name,
-	};
-	struct code_jit_unwind_fre row;
-	bool kept;
+	struct codectl_region layout, *region = NULL;
+	unsigned int i;
+
+	for (i = 0; !region && i <= MAX_HALVINGS; i++) {
+		lay_out(&layout, text, len, attr, i);
+		region = map_region(&layout);
+	}
+
+	return region;
+}
+
+static int open_region(uint64_t text, uint64_t len,
+		       const struct codectl_region_attr *attr,
+		       struct codectl_region **regionp)
+{
+	struct codectl_region *region = map_any(text, len, attr);
 	int ret;
 
-	if (!len || off >= region->text_len || len > region->text_len - off)
-		return -EINVAL;
-	if (!region->max_tables)
-		ret = replace_name(region, &func);
-	else if (nr ? !rows_valid(&func) :
-		      !add_default_row(region, &func, &row))
-		return -EINVAL;
+	if (!region)
+		return -ENOMEM;
+	ret = list_region(region);
+	if (ret)
+		release(region);
 	else
-		ret = append(region, &func);
-	if (CODECTL_UNLIKELY(ret == -EAGAIN || ret == -ENOSPC))
-		ret = codectl_rewrite_add(region, &func, ret);
-	if (CODECTL_UNLIKELY(ret))
-		return ret;
-
-	kept = name && codectl_name_keep(region, &func);
-	if (codectl_names_wanted(CODECTL_NAMES_ANY))
-		codectl_names_added(region, &func, kept);
-
-	return 0;
-}
-
-/*
- * Counts the rows in a range, and retires them if @store.  -EINVAL if one of
- * them is there in part only.
- */
-static int retire_rows(struct codectl_region *region, uint64_t off,
-		       uint64_t end, bool store)
-{
-	bool descending = codectl_descending(region);
-	struct codectl_cursor pos;
-	int nr = 0;
-
-	codectl_rows_find(region, descending ? end : off, &pos);
-	/*
-	 * In increasing order the row before may reach into the range; none
-	 * before that does, as no row begins within one that comes earlier,
-	 * whether it is retired or not.
-	 */
-	if (!descending)
-		codectl_cursor_prev(region, &pos);
-	for (; codectl_cursor_valid(&pos); codectl_cursor_next(&pos)) {
-		struct code_jit_unwind_fre *row = codectl_row(&pos);
-		uint64_t row_end = (uint64_t)row->ip_off + row->size;
-
-		if (descending ? row_end <= off : row->ip_off >= end)
-			break;
-		if (!row->size || row_end <= off || row->ip_off >= end)
-			continue;
-		if (row->ip_off < off || row_end > end)
-			return -EINVAL;
-		nr++;
-		if (store)
-			__atomic_store_n(&row->size, 0, __ATOMIC_RELAXED);
-	}
-
-	return nr;
-}
-
-int codectl_region_retire(struct codectl_region *region, uint64_t start,
-			  uint64_t len)
-{
-	uint64_t off = start - region->text_start;
-	int ret;
-
-	if (!len || off >= region->text_len || len > region->text_len - off)
-		return -EINVAL;
-
-	if (!region->max_tables) {
-		ret = codectl_names_forget(region, off, off + len);
-	} else {
-		ret = retire_rows(region, off, off + len, false);
-		if (ret > 0) {
-			retire_rows(region, off, off + len, true);
-			codectl_names_forget(region, off, off + len);
-		}
-	}
-	if (ret <= 0)
-		return ret;
-
-	if (codectl_names_wanted(CODECTL_NAMES_POLL | CODECTL_NAMES_EVENT))
-		codectl_names_retired(start, len);
+		*regionp = region;
 
 	return ret;
+}
+
+int codectl_region_open(const void *text, size_t len,
+			const struct codectl_region_attr *attr,
+			struct codectl_region **regionp)
+{
+	const struct codectl_region_attr none = { 0 };
+	uint64_t start = (uintptr_t)text;
+	struct codectl_region layout;
+	int ret;
+
+	if (!attr)
+		attr = &none;
+	if (!start || !len || len > CODE_JIT_MAX_TEXT || start + len < start ||
+	    !attr_valid(attr) || !lay_out(&layout, start, len, attr, 0))
+		return -EINVAL;
+
+	codectl_lock();
+	ret = open_region(start, len, attr, regionp);
+	codectl_unlock();
+
+	return ret;
+}
+
+void codectl_region_close(struct codectl_region *region)
+{
+	if (!region)
+		return;
+
+	codectl_lock();
+	if (region->text_len)
+		unlist(region);
+	release(region);
+	codectl_unlock();
+}
+
+/*
+ * Does the kernel know it still?  It takes nothing in its place then, as a filter
+ * does that pretends to be one.  Where the call is switched off nobody can tell.
+ */
+static bool is_known(const struct codectl_region *region)
+{
+	struct code_jit_info info = {
+		.text_start = region->text_start,
+		.text_end = codectl_region_end(region),
+		.jit_flags = CODE_JIT_DEFAULT_RULE,
+	};
+	bool known = true;
+
+	codectl_lock();
+	switch (codectl_syscall(CODE_REGISTER_JIT, &info, sizeof(info), 0)) {
+	case 0:
+		unregister_region(region);
+		/* fallthrough */
+	case -EINVAL:
+		known = false;
+	}
+	codectl_unlock();
+
+	return known;
 }
 
 void codectl_region_stat(const struct codectl_region *region,
@@ -504,7 +374,7 @@ void codectl_region_stat(const struct codectl_region *region,
 		.rows_max = region->max_tables * region->table_rows,
 		.names = region->names_kept,
 		.names_lost = region->names_lost,
-		.registered = region->registered,
+		.registered = region->registered && is_known(region),
 	};
 	if (!region->max_tables)
 		return;

@@ -65,6 +65,15 @@ static void add(uint32_t off, const char *name)
 	CHECK_EQ(test_add(region, text + off, 16, 1, name), 0);
 }
 
+static struct codectl_region_stat stat_of_region(void)
+{
+	struct codectl_region_stat stat;
+
+	codectl_region_stat(region, &stat);
+
+	return stat;
+}
+
 static void replays_and_follows(void)
 {
 	char want[4096], *end = want;
@@ -179,6 +188,37 @@ static void file_is_closed(void)
 	for (i = 3; i < 64; i++)
 		CHECK(fcntl(i, F_GETFD) >= 0);
 	close(fd);
+	unlink(path);
+}
+
+/* Whatever fails within. */
+static void errno_is_not_used(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE };
+	struct codectl_region *other;
+	int i;
+
+	start(&attr);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	for (i = 3; i < 64; i++)
+		close(i);
+	errno = 1234;
+	add(0, "to a file that is closed");
+	CHECK_EQ(errno, 1234);
+	codectl_name_event(1);
+	codectl_names_poll();
+	CHECK_EQ(errno, 1234);
+	CHECK_EQ(codectl_region_retire(region, text, 16), 1);
+	CHECK_EQ(codectl_region_compact(region), 0);
+	stat_of_region();
+	CHECK_EQ(errno, 1234);
+	CHECK_EQ(codectl_region_open((void *)text, PAGE, NULL, &other),
+		 -EEXIST);
+	CHECK_EQ(codectl_region_open((void *)-PAGE, PAGE - 1, NULL, &other),
+		 -EINVAL);
+	codectl_region_close(region);
+	CHECK_EQ(errno, 1234);
+	codectl_perf_map(0);
 	unlink(path);
 }
 
@@ -300,15 +340,6 @@ static void fill_name(char *name, size_t len)
 {
 	memset(name, 'n', len);
 	name[len] = '\0';
-}
-
-static struct codectl_region_stat stat_of_region(void)
-{
-	struct codectl_region_stat stat;
-
-	codectl_region_stat(region, &stat);
-
-	return stat;
 }
 
 /*
@@ -830,6 +861,7 @@ static const struct test tests[] = {
 	TEST(reused_addresses),
 	TEST(names_after_compacting),
 	TEST(file_is_closed),
+	TEST(errno_is_not_used),
 	TEST(file_is_full),
 	TEST(file_is_full_to_the_byte),
 	TEST(thread_is_cancelled),

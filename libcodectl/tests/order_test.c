@@ -384,6 +384,55 @@ static void asked_after_publishing(void)
 	CHECK(find(ORDER_LOAD, (uintptr_t)codectl_names_word(), 0) > published);
 }
 
+/* --- a signal handler that forks while rows are rewritten, at whatever access */
+
+static pid_t forked;
+
+/* The handler returns in both, and so does what it has interrupted. */
+static void fork_in_handler(void)
+{
+	alarm(20);
+	forked = fork();
+	CHECK(forked >= 0);
+	if (region->seq % 2)
+		CHECK(!codectl_trylock());
+}
+
+static bool fork_amid(size_t at)
+{
+	unsigned int i;
+
+	open_region(CODECTL_REGION_REWRITE, 0, 4);
+	for (i = 0; i < 10; i++)
+		add(32 * i, "name");
+	nr_events = 0;
+	intrude_at = at;
+	intrude = fork_in_handler;
+	CHECK_EQ(test_add(region, text + 16, 16, 2, "between"), 0);
+	if (intrude)
+		return false;
+	for (i = 0; i < 10; i++)
+		CHECK_EQ(test_id(text + 32 * i), 1);
+	CHECK_EQ(test_id(text + 16), 2);
+	CHECK_EQ(codectl_region_compact(region), 0);
+	CHECK_EQ(test_add(region, text + 48, 16, 3, "and one more"), 0);
+	codectl_region_close(region);
+	if (!forked)
+		_exit(0);
+	test_wait(forked);
+
+	return true;
+}
+
+static void forked_amid_rewriting(void)
+{
+	size_t at = 0;
+
+	while (fork_amid(at))
+		at++;
+	CHECK(at > 50);
+}
+
 /* --- what it costs: accesses to what others may see */
 
 #define MANY	2000
@@ -539,6 +588,7 @@ static const struct test tests[] = {
 	TEST(appended),
 	TEST(rewritten),
 	TEST(replayed),
+	TEST(forked_amid_rewriting),
 	TEST(renamed_amid_a_replay),
 	TEST(retired_amid_a_replay),
 	TEST(added_amid_a_replay),

@@ -2,6 +2,8 @@
 /*
  * What regions accept, refuse and say about themselves.
  */
+#include <sys/resource.h>
+
 #include "stand_in.h"
 #include "test.h"
 
@@ -49,11 +51,12 @@ static void open_errors(void)
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		CHECK_EQ(try_open(LEN, &bad[i]), -EINVAL);
 	CHECK_EQ(try_open(0, NULL), -EINVAL);
-	CHECK_EQ(try_open(CODE_JIT_MAX_TEXT + 1, NULL), -EINVAL);
 	CHECK_EQ(try_open(-text, NULL), -EINVAL);
 	CHECK_EQ(codectl_region_open((void *)-PAGE, 2 * PAGE, NULL, &region),
 		 -EINVAL);
 	CHECK_EQ(codectl_region_open(NULL, LEN, NULL, &region), -EINVAL);
+	text = test_text(CODE_JIT_MAX_TEXT + PAGE);
+	CHECK_EQ(try_open(CODE_JIT_MAX_TEXT + 1, NULL), -EINVAL);
 	/* 24 TiB of rows fit into the address space, twice that do not. */
 	huge.max_rows = 1ULL << 40;
 	for (i = 0; i < 16 && !codectl_region_open((void *)(text + i * PAGE),
@@ -183,6 +186,132 @@ static void kernel_knows(void)
 		munmap((void *)(text + PAGE), PAGE);
 		CHECK_EQ(try_open(LEN, NULL), -EINVAL);
 	}
+}
+
+/* Text that was unmapped, and other text in its place; the kernel has noticed. */
+static void map_anew(void)
+{
+	struct code_unregister_info info = {
+		.text_start = text,
+		.text_end = text + LEN,
+	};
+	int ret;
+
+	CHECK_EQ(munmap((void *)text, LEN), 0);
+	CHECK(mmap((void *)text, LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+		   MAP_FIXED, -1, 0) != MAP_FAILED);
+	ret = codectl_syscall(CODE_UNREGISTER, &info, sizeof(info), 0);
+	CHECK(!ret || ret == -ENOENT);
+}
+
+static uint32_t is_registered(const struct codectl_region *which)
+{
+	struct codectl_region_stat stat;
+
+	codectl_region_stat(which, &stat);
+
+	return stat.registered;
+}
+
+/* It is known as such, takes nothing more, and is not in the way. */
+static void stale_regions(void)
+{
+	struct codectl_region *old, *new;
+
+	stand_in();
+	old = test_open(LEN, NULL, &text);
+	CHECK_EQ(test_add(old, text, 16, 1, "old"), 0);
+	CHECK_EQ(is_registered(old), 1);
+	map_anew();
+	CHECK_EQ(is_registered(old), 0);
+	CHECK_EQ(is_registered(old), 0);
+	CHECK_EQ(codectl_region_open((void *)text, PAGE, NULL, &new), 0);
+	CHECK_EQ(test_add(new, text, 16, 2, "new"), 0);
+	CHECK_EQ(test_add(old, text + 16, 16, 1, "old"), -ESTALE);
+	CHECK_EQ(codectl_region_retire(old, text, 16), -ESTALE);
+	CHECK_EQ(test_add(new, text + PAGE, 16, 2, "new"), -EINVAL);
+	CHECK_EQ(test_id(text), 2);
+	CHECK_EQ(test_id(text + PAGE), -ENOENT);
+	codectl_region_close(old);
+	CHECK_EQ(test_id(text), 2);
+	CHECK_EQ(is_registered(new), 1);
+	codectl_region_close(new);
+	CHECK_EQ(test_id(text), -ENOENT);
+}
+
+/* Several of them, and one that is there still. */
+static void region_over_stale_ones(void)
+{
+	struct codectl_region *old[3], *new;
+	unsigned int i;
+
+	stand_in();
+	text = test_text(LEN);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(codectl_region_open((void *)(text + 2 * i * PAGE),
+					     PAGE, NULL, &old[i]), 0);
+	map_anew();
+	for (i = 0; i < 2; i++) {
+		struct code_unregister_info info = {
+			.text_start = text + 2 * i * PAGE,
+			.text_end = text + (2 * i + 1) * PAGE,
+		};
+
+		codectl_syscall(CODE_UNREGISTER, &info, sizeof(info), 0);
+	}
+	CHECK_EQ(codectl_region_open((void *)(text + 8 * PAGE), PAGE, NULL,
+				     &old[2]), 0);
+	CHECK_EQ(codectl_region_open((void *)text, LEN, NULL, &new), -EEXIST);
+	CHECK_EQ(codectl_region_open((void *)text, 8 * PAGE, NULL, &new), 0);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(test_add(old[i], text + 2 * i * PAGE, 16, i, NULL),
+			 -ESTALE);
+	CHECK_EQ(test_add(old[2], text + 8 * PAGE, 16, 5, NULL), 0);
+	CHECK_EQ(test_add(new, text, 8 * PAGE, 6, NULL), 0);
+	CHECK_EQ(test_id(text + 8 * PAGE - 1), 6);
+	CHECK_EQ(test_id(text + 8 * PAGE), 5);
+}
+
+/* What the kernel would not take is not taken without it, either. */
+static void text_that_is_not_mapped(void)
+{
+	text = test_text(LEN);
+	CHECK_EQ(munmap((void *)(text + 3 * PAGE), PAGE), 0);
+	CHECK_EQ(try_open(LEN, NULL), -EINVAL);
+	CHECK_EQ(try_open(3 * PAGE, NULL), 0);
+	CHECK_EQ(try_open(3 * PAGE + 1, NULL), -EINVAL);
+	text += 4 * PAGE;
+	CHECK_EQ(try_open(LEN - 4 * PAGE, NULL), 0);
+	text -= 1;
+	CHECK_EQ(try_open(PAGE, NULL), -EINVAL);
+}
+
+static void filter_that_pretends(void)
+{
+	stand_in_refuse(0);
+	CHECK_EQ(codectl_probe(), -ENOSYS);
+	region = test_open(LEN, NULL, &text);
+	CHECK_EQ(is_registered(region), 0);
+	codectl_region_close(region);
+}
+
+/* HotSpot's heap, where address space is short. */
+static void __attribute__((__unused__)) little_address_space(void)
+{
+	const size_t len = 240UL << 20;
+	struct rlimit limit = { .rlim_cur = 1UL << 30, .rlim_max = 1UL << 30 };
+	struct codectl_region_attr attr = { .max_rows = len / 8 };
+	struct codectl_region_stat stat;
+
+	text = test_text(len);
+	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+	CHECK_EQ(codectl_region_open((void *)text, len, NULL, &region), 0);
+	codectl_region_stat(region, &stat);
+	CHECK(stat.rows_max >= len / 64);
+	codectl_region_close(region);
+	/* What is asked for is had, or not. */
+	attr.name_bytes = 2 * len;
+	CHECK_EQ(try_open(len, &attr), -ENOMEM);
 }
 
 /* The kernel may have dropped the region: its memory goes all the same. */
@@ -501,6 +630,14 @@ static const struct test tests[] = {
 	TEST(many_regions),
 	TEST(kernel_knows),
 	TEST(dropped_by_the_kernel),
+	TEST(stale_regions),
+	TEST(region_over_stale_ones),
+	TEST(text_that_is_not_mapped),
+	TEST(filter_that_pretends),
+#ifndef __SANITIZE_ADDRESS__
+	/* That takes terabytes for itself. */
+	TEST(little_address_space),
+#endif
 	TEST(add_errors),
 	TEST(no_space),
 	TEST(sixty_four_tables),
