@@ -189,6 +189,93 @@ TEST_F(table, return_address_in_the_next_range)
 	walk_again(_metadata, self, 1, COMPLETE);
 }
 
+/*
+ * The stub calls what calls back: its frame is one that a walk comes to by a rule that
+ * is kept.  @nr is what the walk has without the frame in between.
+ */
+static void walk_through(struct __test_metadata *_metadata,
+			 FIXTURE_DATA(table) * self, const uint8_t *between,
+			 unsigned int nr)
+{
+	struct stack *stack = &self->stack;
+
+	stub_rules_kept = true;
+	for (int i = 0; i < 3; i++) {
+		truth_reset();
+		sampler_drain(&self->sampler);
+		stub_run(&self->stub, (void (*)(void))between);
+		ASSERT_TRUE(sampler_next(&self->sampler, stack));
+		ASSERT_LE(3, stack->nr);
+		EXPECT_EQ(jit_return_address(between, &jit_small), stack->ip[1]);
+		stack->nr--;
+		memmove(stack->ip + 1, stack->ip + 2,
+			(stack->nr - 1) * sizeof(stack->ip[0]));
+		EXPECT_EQ(nr ?: truth.nr, stack->nr);
+		EXPECT_EQ(nr ?: truth.nr, common_prefix(stack, &truth))
+			print_stack(stack, &truth);
+	}
+}
+
+/* Registers it three times, and once in between with another rule. */
+static void walk_through_changes(struct __test_metadata *_metadata,
+				 FIXTURE_DATA(table) * self,
+				 struct code_jit_info *info,
+				 const uint8_t *between)
+{
+	for (int i = 0; i < 6; i++) {
+		ASSERT_EQ(0, register_jit(info));
+		walk_through(_metadata, self, between, i % 2 ? 2 : COMPLETE);
+		ASSERT_EQ(0, unregister_text(info->text_start, info->text_end));
+		info->info ^= CODE_FRE_OUTERMOST;
+	}
+}
+
+TEST_F(table, default_rule_of_another_caller)
+{
+	struct code_jit_info info = with_default(&self->stub);
+	static struct jit_region region;
+	const uint8_t *between;
+
+	ASSERT_EQ(0, jit_region_map(&region, 1, 1, PAGE));
+	ASSERT_EQ(0, register_jit(&region.info));
+	between = jit_emit(&region, &jit_small, stub_callback);
+	ASSERT_NE(NULL, between);
+	info.unwind_head = 0;
+	walk_through_changes(_metadata, self, &info, between);
+}
+
+/*
+ * A call ends a range; what follows it, and what is called, are of another one, which
+ * stays: it says nothing of the rule of the call.
+ */
+TEST_F(table, call_at_the_end_of_another_range)
+{
+	static const struct fre_spec rows[] = {
+		{ 0, FRE_INFO(FRE_SP, 2, FRE_WORD1), { STUB_FRAME, STUB_FP_OFF } },
+		{ 0, FRE_INFO(FRE_SP, 1, FRE_WORD1), { 32 } },
+	};
+	struct stub *stub = &self->stub;
+	struct code_jit_info first = with_default(stub);
+	uint8_t *after = stub->text + stub->call_off;
+	uint8_t *between = stub->text + PAGE / 2;
+	const struct fde_spec fdes[] = {
+		{ .func = addr_of(after), .size = STUB_SIZE - stub->call_off,
+		  .info = FDE_ADDR1, .nr_fres = 1, .fre = &rows[0] },
+		{ .func = addr_of(between), .size = STUB_SIZE,
+		  .info = FDE_ADDR1, .nr_fres = 1, .fre = &rows[1] },
+	};
+
+	ASSERT_EQ(0, mprotect(stub->text, PAGE, PROT_READ | PROT_WRITE));
+	jit_write(between, &jit_small, stub_callback);
+	ASSERT_EQ(0, mprotect(stub->text, PAGE, PROT_READ | PROT_EXEC));
+	stub->table_size = sframe_build(stub->table, stub->table_room, fdes, 2, 0);
+	ASSERT_EQ(0, register_text(addr_of(after), addr_of(stub->text) + PAGE,
+				   stub->table, stub->table_size));
+	first.unwind_head = 0;
+	first.text_end = addr_of(after);
+	walk_through_changes(_metadata, self, &first, between);
+}
+
 static void on_signal(int sig)
 {
 	marker();
