@@ -503,7 +503,8 @@ static void fork_with_names(void (*in_child)(void))
 	CHECK_EQ(codectl_perf_map(1), 0);
 	pid = fork();
 	if (!pid) {
-		map_path();
+		/* An earlier process of this number may have left one. */
+		unlink(map_path());
 		in_child();
 		unlink(path);
 		_exit(0);
