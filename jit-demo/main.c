@@ -228,7 +228,7 @@ int main(int argc, char **argv)
 	parse_options(argc, argv);
 	signal(SIGTERM, on_term);
 	/* Before there are threads; it works without, too. */
-	codectl_name_event(1);
+	codectl_names_event(1);
 	for (int i = optind; i < argc; i++) {
 		struct program *program = parse_program(argv[i]);
 

@@ -362,7 +362,7 @@ int main(void)
 		die("mmap");
 
 	/* Where there are user events, and a tracer might come. */
-	codectl_name_event(1);
+	codectl_names_event(1);
 	printf("ns per function of three rows, best of %d rounds:\n", ROUNDS);
 	for (threads = 1; threads <= MAX_THREADS; threads *= 2)
 		for (i = 0; methods[i].name; i++) {

@@ -30,7 +30,12 @@
 /* A table ends in an array of unknown length. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
+#if __has_include(<linux/codectl.h>)
 #include <linux/codectl.h>
+#else
+/* The library's copy, where the headers of the kernel are older. */
+#include <codectl/linux/codectl.h>
+#endif
 #pragma GCC diagnostic pop
 
 #ifdef __cplusplus
@@ -138,7 +143,7 @@ void codectl_region_close(struct codectl_region *region);
  * codectl_region_add() - publish a function
  * @region: the region
  * @start: address of its first byte
- * @len: its length
+ * @len: its length, less than 4 GiB
  * @rows: how it is unwound, sorted by @ip_off, in increasing order whichever
  *	way the region grows; here @ip_off counts from @start
  * @nr: how many; 0 where the default rule is right for all of the function,
@@ -159,7 +164,7 @@ void codectl_region_close(struct codectl_region *region);
  * if there is no space for rows.  Whatever the error, nothing has changed.
  */
 int codectl_region_add(struct codectl_region *region, uint64_t start,
-		       uint32_t len, const struct code_jit_unwind_fre *rows,
+		       uint64_t len, const struct code_jit_unwind_fre *rows,
 		       unsigned int nr, const char *name);
 
 /**
@@ -388,7 +393,7 @@ enum codectl_name_action {
 };
 
 /**
- * codectl_name_event() - tell tracers names, by the user event codectl_name
+ * codectl_names_event() - tell tracers names, by the user event codectl_name
  * @on: whether to
  *
  * Registers the event, which ftrace and perf then know as
@@ -407,7 +412,7 @@ enum codectl_name_action {
  * -ENOENT without tracefs or user events, -EACCES without the right to, and
  * -EADDRINUSE if others have an event of this name with other fields.
  */
-int codectl_name_event(int on);
+int codectl_names_event(int on);
 
 /**
  * codectl_names_poll() - tell names, if somebody asks

@@ -441,7 +441,7 @@ void codectl_event_retire(uint64_t start, uint64_t len)
 		put_name(CODECTL_NAME_RETIRE, &name);
 }
 
-int codectl_name_event(int on)
+int codectl_names_event(int on)
 {
 	int ret = 0;
 

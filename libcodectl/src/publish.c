@@ -157,7 +157,7 @@ static int check_range(const struct codectl_region *region, uint64_t off,
 }
 
 int codectl_region_add(struct codectl_region *region, uint64_t start,
-		       uint32_t len, const struct code_jit_unwind_fre *rows,
+		       uint64_t len, const struct code_jit_unwind_fre *rows,
 		       unsigned int nr, const char *name)
 {
 	uint64_t off = start - region->text_start;
@@ -175,6 +175,9 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 	ret = check_range(region, off, len);
 	if (CODECTL_UNLIKELY(ret))
 		return ret;
+	/* The size of a row, and of a name. */
+	if (CODECTL_UNLIKELY(len > UINT32_MAX))
+		return -EINVAL;
 	if (!region->max_tables)
 		ret = replace_name(region, &func);
 	else if (nr ? !rows_valid(&func) :

@@ -37,6 +37,12 @@ for std in c++11 c++20; do
 	run "C++, $std" $CXX -std=$std -Wall -Wextra -Werror $includes \
 		-c -o "$work/use.o" "$work/use.cc"
 done
+# As installed, where the headers of the kernel are older.
+mkdir -p "$work/include/codectl"
+cp "$library/include/codectl.h" "$work/include"
+cp -r "$uapi/linux" "$work/include/codectl"
+run "with the library's copy of the kernel's header" $CC -Wall -Wextra -Werror \
+	-I"$work/include" -c -o "$work/use.o" "$work/use.c"
 # shellcheck disable=SC2086
 run "linked with the static library" $CC $includes -o "$work/use" \
 	"$work/use.c" .libs/libcodectl.a -lpthread

@@ -27,7 +27,7 @@ static void start(void)
 
 	region = test_open(LEN, &attr, &text);
 	tracer_open_all();
-	CHECK_EQ(codectl_name_event(1), 0);
+	CHECK_EQ(codectl_names_event(1), 0);
 	CHECK_EQ(*codectl_names_word(), 0);
 }
 
@@ -290,7 +290,7 @@ static void other_bits(void)
 	tracer_off(tracer);
 	add(16, "b");
 	CHECK_EQ(*word, ~OURS);
-	CHECK_EQ(codectl_name_event(0), 0);
+	CHECK_EQ(codectl_names_event(0), 0);
 	CHECK_EQ(*word, ~OURS);
 }
 
@@ -300,16 +300,16 @@ static void switched_off(void)
 	add(0, "a");
 	switch_on(tracer);
 	codectl_names_poll();
-	CHECK_EQ(codectl_name_event(1), 0);
+	CHECK_EQ(codectl_names_event(1), 0);
 	check_begin(tracer);
 	check_add(tracer, 0, "a");
 	check_end(tracer, 1);
-	CHECK_EQ(codectl_name_event(0), 0);
-	CHECK_EQ(codectl_name_event(0), 0);
+	CHECK_EQ(codectl_names_event(0), 0);
+	CHECK_EQ(codectl_names_event(0), 0);
 	CHECK_EQ(*codectl_names_word(), 0);
 	add(16, "b");
 	check_no_more(tracer);
-	CHECK_EQ(codectl_name_event(1), 0);
+	CHECK_EQ(codectl_names_event(1), 0);
 	check_begin(tracer);
 	check_add(tracer, 0, "a");
 	check_add(tracer, 16, "b");
@@ -404,7 +404,7 @@ static void file_is_closed(void)
 		CHECK_EQ(pread(i, &got, 1, 0), 0);
 	tracer_off(tracer);
 
-	CHECK_EQ(codectl_name_event(0), 0);
+	CHECK_EQ(codectl_names_event(0), 0);
 	for (i = first; i < 64; i++)
 		CHECK(fcntl(i, F_GETFD) >= 0);
 }
@@ -432,7 +432,7 @@ static void check_child(bool on, bool on_at_fork)
 	check_no_more(tracer);
 	if (on && !on_at_fork)
 		tracer_off(tracer);
-	CHECK_EQ(codectl_name_event(0), 0);
+	CHECK_EQ(codectl_names_event(0), 0);
 	CHECK_EQ(*codectl_names_word(), 0);
 }
 

@@ -27,7 +27,7 @@ static void start(void)
 {
 	region = test_open(PAGE, NULL, &text);
 	tracer_open_all();
-	CHECK_EQ(codectl_name_event(1), 0);
+	CHECK_EQ(codectl_names_event(1), 0);
 }
 
 /* --- perf */
@@ -149,15 +149,15 @@ static struct copy load_copy(void)
 	Dl_info info;
 	void *lib;
 
-	CHECK(dladdr(dlsym(RTLD_DEFAULT, "codectl_name_event"), &info));
+	CHECK(dladdr(dlsym(RTLD_DEFAULT, "codectl_names_event"), &info));
 	lib = dlmopen(LM_ID_NEWLM, info.dli_fname, RTLD_NOW | RTLD_LOCAL);
 	if (!lib)
 		printf("# %s\n", dlerror());
 	CHECK(lib);
-	copy.name_event = dlsym(lib, "codectl_name_event");
+	copy.name_event = dlsym(lib, "codectl_names_event");
 	copy.names_poll = dlsym(lib, "codectl_names_poll");
 	copy.names_word = dlsym(lib, "codectl_names_word");
-	CHECK(copy.name_event && copy.name_event != codectl_name_event);
+	CHECK(copy.name_event && copy.name_event != codectl_names_event);
 
 	return copy;
 }
@@ -201,8 +201,8 @@ static void several_copies(void)
 /* All else works. */
 static void check_refused(int error)
 {
-	CHECK_EQ(codectl_name_event(1), -error);
-	CHECK_EQ(codectl_name_event(0), 0);
+	CHECK_EQ(codectl_names_event(1), -error);
+	CHECK_EQ(codectl_names_event(0), 0);
 	region = test_open(PAGE, NULL, &text);
 	add(0, "a");
 	codectl_names_poll();
@@ -234,8 +234,8 @@ static void tracefs_elsewhere(void)
 	leave_tracefs();
 	CHECK(mkdtemp(dir));
 	CHECK_EQ(mount("tracefs", dir, "tracefs", 0, ""), 0);
-	CHECK_EQ(codectl_name_event(1), 0);
-	CHECK_EQ(codectl_name_event(0), 0);
+	CHECK_EQ(codectl_names_event(1), 0);
+	CHECK_EQ(codectl_names_event(0), 0);
 	CHECK_EQ(umount2(dir, MNT_DETACH), 0);
 	rmdir(dir);
 }
@@ -459,7 +459,7 @@ static void *come_and_go(void *arg)
 
 	for (i = 0; i < cycles() / NR_TRACERS; i++) {
 		/* The lock: who wrote when it was turned off is through. */
-		CHECK_EQ(codectl_name_event(1), 0);
+		CHECK_EQ(codectl_names_event(1), 0);
 		tracer_on(tracer);
 		tracer_wait(tracer, 1);
 		low = load(&lowest);

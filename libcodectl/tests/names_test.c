@@ -205,7 +205,7 @@ static void errno_is_not_used(void)
 	errno = 1234;
 	add(0, "to a file that is closed");
 	CHECK_EQ(errno, 1234);
-	codectl_name_event(1);
+	codectl_names_event(1);
 	codectl_names_poll();
 	CHECK_EQ(errno, 1234);
 	CHECK_EQ(codectl_region_retire(region, text, 16), 1);

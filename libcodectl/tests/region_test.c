@@ -500,6 +500,7 @@ static void largest(void)
 {
 	struct codectl_region_attr attr = { .max_rows = 1000 };
 	const uint64_t len = CODE_JIT_MAX_TEXT;
+	struct code_jit_unwind_fre row = test_row(0, UINT32_MAX, 3);
 	int twice;
 
 	for (twice = 0; twice < 2; twice++) {
@@ -513,6 +514,7 @@ static void largest(void)
 		attr.jit_flags = CODE_JIT_DESCENDING;
 	}
 	region = test_open(len, NULL, &text);
+	CHECK_EQ(codectl_region_add(region, text, len, &row, 1, NULL), -EINVAL);
 	CHECK_EQ(test_add(region, text, UINT32_MAX, 3, NULL), 0);
 	CHECK_EQ(test_id(text + UINT32_MAX - 1), 3);
 	CHECK_EQ(test_id(text + UINT32_MAX), -ENODATA);

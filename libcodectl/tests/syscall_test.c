@@ -108,7 +108,7 @@ static void publish_without_calls(const struct codectl_region_attr *attr)
 
 	region = test_open(NR_FUNCS * FUNC_LEN, attr, &text);
 	/* Nobody asks, where there are user events. */
-	codectl_name_event(1);
+	codectl_names_event(1);
 	CHECK_EQ(pthread_create(&thread, NULL, publish, NULL), 0);
 	while (!__atomic_load_n(&published, __ATOMIC_ACQUIRE))
 		sched_yield();
