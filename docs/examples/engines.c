@@ -161,6 +161,33 @@ static void one_big_region(void)
 	munmap(arena.text, arena.len);
 }
 
+/**
+ * struct eh_frame - what LLVM has for an object of one function
+ */
+struct eh_frame {
+	uint32_t cie_len, cie_id;
+	uint8_t cie[12];
+	uint32_t fde_len, fde_cie;
+	uint64_t start, size;
+	uint8_t fde[4];
+} __attribute__((__packed__));
+
+static void objects_with_eh_frame(void)
+{
+	/* CFA = SP + 8, and from the fourth byte on SP + 32. */
+	struct eh_frame eh = {
+		16, 0, { 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1 },
+		24, 24, at(0), 100, { 0x44, 0x0e, 32 },
+	};
+	struct codectl_eh_frame *object;
+
+	CHECK(!object_loaded(&eh, sizeof(eh), &object));
+	CHECK(cfa(at(3)) == 8);
+	CHECK(cfa(at(99)) == 32);
+	object_freed(object);
+	CHECK(cfa(at(3)) == -ENOENT);
+}
+
 /* Whether or not names can be traced here. */
 static void names(void)
 {
@@ -181,6 +208,7 @@ int main(void)
 	descending();
 	free_list();
 	one_big_region();
+	objects_with_eh_frame();
 	names();
 
 	return 0;

@@ -30,7 +30,7 @@
 /* A table ends in an array of unknown length. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
-#if __has_include(<linux/codectl.h>)
+#if __has_include("linux/codectl.h")
 #include <linux/codectl.h>
 #else
 /* The library's copy, where the headers of the kernel are older. */
@@ -312,6 +312,37 @@ int codectl_rows_sp(const struct codectl_shape *shape,
 		    struct code_jit_unwind_fre *rows, uint32_t max);
 int codectl_rows_fp(const struct codectl_shape *shape,
 		    struct code_jit_unwind_fre *rows, uint32_t max);
+
+/* --- what compilers have written */
+
+struct codectl_eh_frame;
+
+/**
+ * codectl_eh_frame_add() - publish the functions that an .eh_frame describes
+ * @section: the section, in memory; see LSB 5.0, 10.6
+ * @len: its length; 0: it is ended by a length of 0, as for __register_frame()
+ * @framep: where is stored what codectl_eh_frame_remove() wants
+ *
+ * When this returns the kernel can unwind them.  Their text is mapped already, with
+ * any protection.  The section is not needed afterwards.  What has no
+ * rule, as an entry without a CFA, is left out; where a rule is an expression,
+ * stacks end.  Functions that lie apart, with something in between that is not
+ * mapped, or is another region's, get several regions, which are opened as by
+ * codectl_region_open().  Allocates memory; takes longer, the more functions there are.
+ *
+ * Return: 0, -EINVAL if the section is malformed, -ENODATA if it has no rules, -ENOMEM,
+ * or if nothing of it could be covered, why: as codectl_region_open().
+ */
+int codectl_eh_frame_add(const void *section, size_t len,
+			 struct codectl_eh_frame **framep);
+
+/**
+ * codectl_eh_frame_remove() - withdraw the functions of an .eh_frame
+ * @frame: what codectl_eh_frame_add() stored, or NULL
+ *
+ * Before their text is unmapped or used for something else.
+ */
+void codectl_eh_frame_remove(struct codectl_eh_frame *frame);
 
 /* --- looking up */
 

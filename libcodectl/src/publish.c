@@ -129,6 +129,21 @@ static bool add_default_row(const struct codectl_region *region,
 	return true;
 }
 
+static int publish(struct codectl_region *region, struct codectl_func func)
+{
+	struct code_jit_unwind_fre row;
+	int ret;
+
+	if (func.nr ? !rows_valid(&func) : !add_default_row(region, &func, &row))
+		return -EINVAL;
+
+	ret = append(region, &func);
+	if (CODECTL_UNLIKELY(ret))
+		ret = codectl_rewrite_add(region, &func, ret);
+
+	return ret;
+}
+
 /* In a region without rows a function has a name, or nothing. */
 static int replace_name(struct codectl_region *region,
 			const struct codectl_func *func)
@@ -168,7 +183,6 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 		.rows = rows,
 		.name = name,
 	};
-	struct code_jit_unwind_fre row;
 	bool kept;
 	int ret;
 
@@ -178,15 +192,8 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 	/* The size of a row, and of a name. */
 	if (CODECTL_UNLIKELY(len > UINT32_MAX))
 		return -EINVAL;
-	if (!region->max_tables)
-		ret = replace_name(region, &func);
-	else if (nr ? !rows_valid(&func) :
-		      !add_default_row(region, &func, &row))
-		return -EINVAL;
-	else
-		ret = append(region, &func);
-	if (CODECTL_UNLIKELY(ret == -EAGAIN || ret == -ENOSPC))
-		ret = codectl_rewrite_add(region, &func, ret);
+	ret = CODECTL_UNLIKELY(!region->max_tables) ?
+	      replace_name(region, &func) : publish(region, func);
 	if (CODECTL_UNLIKELY(ret))
 		return ret;
 
@@ -234,6 +241,22 @@ static int retire_rows(struct codectl_region *region, uint64_t off,
 	return nr;
 }
 
+static int retire(struct codectl_region *region, uint64_t off, uint64_t end)
+{
+	int ret;
+
+	if (!region->max_tables)
+		return codectl_names_forget(region, off, end);
+
+	ret = retire_rows(region, off, end, false);
+	if (ret > 0) {
+		retire_rows(region, off, end, true);
+		codectl_names_forget(region, off, end);
+	}
+
+	return ret;
+}
+
 int codectl_region_retire(struct codectl_region *region, uint64_t start,
 			  uint64_t len)
 {
@@ -241,22 +264,10 @@ int codectl_region_retire(struct codectl_region *region, uint64_t start,
 	int ret;
 
 	ret = check_range(region, off, len);
-	if (ret)
-		return ret;
-
-	if (!region->max_tables) {
-		ret = codectl_names_forget(region, off, off + len);
-	} else {
-		ret = retire_rows(region, off, off + len, false);
-		if (ret > 0) {
-			retire_rows(region, off, off + len, true);
-			codectl_names_forget(region, off, off + len);
-		}
-	}
-	if (ret <= 0)
-		return ret;
-
-	if (codectl_names_wanted(CODECTL_NAMES_POLL | CODECTL_NAMES_EVENT))
+	if (!ret)
+		ret = retire(region, off, off + len);
+	if (ret > 0 &&
+	    codectl_names_wanted(CODECTL_NAMES_POLL | CODECTL_NAMES_EVENT))
 		codectl_names_retired(start, len);
 
 	return ret;

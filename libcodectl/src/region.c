@@ -349,19 +349,15 @@ static bool is_known(const struct codectl_region *region)
 		.text_end = codectl_region_end(region),
 		.jit_flags = CODE_JIT_DEFAULT_RULE,
 	};
-	bool known = true;
+	int ret;
 
 	codectl_lock();
-	switch (codectl_syscall(CODE_REGISTER_JIT, &info, sizeof(info), 0)) {
-	case 0:
+	ret = codectl_syscall(CODE_REGISTER_JIT, &info, sizeof(info), 0);
+	if (!ret)
 		unregister_region(region);
-		/* fallthrough */
-	case -EINVAL:
-		known = false;
-	}
 	codectl_unlock();
 
-	return known;
+	return ret && ret != -EINVAL;
 }
 
 void codectl_region_stat(const struct codectl_region *region,

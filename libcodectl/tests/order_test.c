@@ -270,8 +270,8 @@ static void forgotten(void)
 
 /* --- names that change amid a replay, at whatever access */
 
-#define OLD	"old old old old old old old old old"
-#define NEW	"new new new new new new new new new"
+#define OLD	"an old name that is longer than a word"
+#define NEW	"a new name that is longer than a word, too"
 
 static const struct codectl_func new_func = {
 	.off = 80, .len = 16, .name = NEW,

@@ -167,15 +167,19 @@ static bool run(u64 pc, const Dwarf_Op *ops, size_t nr, struct value *val,
 	return val->kind != NUMBER && val->off == (s32)val->off;
 }
 
-static bool cfa_loc(Dwarf_Frame *frame, u64 pc, struct unwind_loc *loc)
+static bool cfa_loc(Dwarf_Frame *frame, u64 pc, struct cfi_row *row)
 {
+	struct unwind_loc *loc = &row->rule.cfa;
 	struct value val;
 	Dwarf_Op *ops;
 	bool is_value;
 	size_t nr;
 
-	if (dwarf_frame_cfa(frame, &ops, &nr) || !nr ||
-	    !run(pc, ops, nr, &val, &is_value))
+	if (dwarf_frame_cfa(frame, &ops, &nr) || !nr)
+		return false;
+	/* What is not one is a register and an offset. */
+	row->cfa_expression = nr > 1;
+	if (!run(pc, ops, nr, &val, &is_value))
 		return false;
 	*loc = (struct unwind_loc) {
 		val.kind == WORD_AT ? UNWIND_LOC_MEM : UNWIND_LOC_VAL,
@@ -250,7 +254,7 @@ static void read_row(Dwarf_Frame *frame, u64 pc, struct cfi_row *row)
 {
 	struct unwind_rule *rule = &row->rule;
 
-	if (!cfa_loc(frame, pc, &rule->cfa))
+	if (!cfa_loc(frame, pc, row))
 		row->beyond = "CFA is an expression";
 	else if (!register_loc(frame, pc, AMD64_RA, &rule->ra))
 		row->beyond = "RA is an expression";

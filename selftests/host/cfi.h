@@ -16,6 +16,7 @@
  * struct cfi_row - the rules for an address
  * @rule: the rules, without start and size
  * @beyond: what of it SFrame has no words for, or NULL
+ * @cfa_expression: the CFA is told by an expression, whatever that comes to
  * @other_expression: the rule of a register that SFrame does not track is an
  *	expression
  * @sp_saved: the caller's SP is said to be the word that is the CFA
@@ -25,6 +26,7 @@
 struct cfi_row {
 	struct unwind_rule rule;
 	const char *beyond;
+	bool cfa_expression;
 	bool other_expression;
 	bool sp_saved;
 	u64 start;

@@ -103,6 +103,7 @@ static struct kunit_suite rule_cache_suite = {
 	.init = cache_test_init,
 	.test_cases = rule_cache_cases,
 };
+
 kunit_test_suite(rule_cache_suite);
 
 MODULE_DESCRIPTION("KUnit tests of kept unwind rules");
