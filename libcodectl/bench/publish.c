@@ -8,49 +8,21 @@
  * that begin with RESULT say the same to programs.
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "codectl.h"
+#include "bench.h"
 
 #define ROUNDS		9
 #define NR_FUNCS	100000
 #define BATCH		16
-#define FUNC_LEN	64
 #define MAX_THREADS	8
 
 static char *text;
 /* Where the functions of this thread are. */
 static __thread char *own_text;
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-
-	return ts.tv_sec * 1e9 + ts.tv_nsec;
-}
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(2);
-}
-
-static const struct code_jit_unwind_fre rows[3] = {
-	{ .ip_off = 0, .size = 4, .cfa_off = 8, .ra_off = -8,
-	  .info = CODE_FRE_BASE_SP },
-	{ .ip_off = 4, .size = FUNC_LEN - 5, .cfa_off = 48, .ra_off = -8,
-	  .info = CODE_FRE_BASE_SP },
-	{ .ip_off = FUNC_LEN - 1, .size = 1, .cfa_off = 8, .ra_off = -8,
-	  .info = CODE_FRE_BASE_SP },
-};
 
 static struct codectl_region *open_region(void *start)
 {
