@@ -121,7 +121,8 @@ static void make_jit(struct fuzz *f, struct code_jit_info *jit, size_t size)
 {
 	const uint8_t infos[] = { 0, CODE_FRE_BASE_SP, CODE_FRE_OUTERMOST,
 				  CODE_FRE_UNKNOWN, CODE_FRE_SIGNAL,
-				  CODE_FRE_FP_SAVED, CODE_FRE_FP_UNDEF };
+				  CODE_FRE_FP_SAVED, CODE_FRE_FP_UNDEF,
+				  CODE_FRE_SP_SAVED };
 
 	make_text(f, &jit->text_start, &jit->text_end);
 	jit->unwind_head = one_in(f, 2) ? addr_of(f->section) :
@@ -407,8 +408,7 @@ static void wrong_field(struct fuzz *f, struct call *c)
 		jit->info = CODE_FRE_BASE_SP;
 		break;
 	default:
-		jit->info = one_in(f, 2) ? 0x80 :
-			    CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF;
+		jit->info = CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF;
 	}
 }
 

@@ -154,6 +154,7 @@ int stub_unregister(const struct stub *stub)
 
 bool stub_rules_kept;
 uint64_t stub_plant;
+bool stub_plant_cfa;
 uint64_t stub_fp;
 int64_t stub_fp_off;
 
@@ -192,7 +193,7 @@ __attribute__((noinline)) void stub_run(const struct stub *stub,
 	truth_callers();
 	/* All arguments are in registers: the call is made with this SP. */
 	asm volatile("mov %%rsp, %0" : "=r"(cfa));
-	run(callback, &own[2], stub_plant, MARKER_NR,
+	run(callback, &own[2], stub_plant_cfa ? cfa : stub_plant, MARKER_NR,
 	    stub_fp_off ? cfa + stub_fp_off : stub_fp);
 	own[1] = addr_of(stub->text) +
 		 (callback ? stub->call_off : stub->marker_off);

@@ -64,6 +64,8 @@ extern bool stub_rules_kept;
 
 /* What the stub has in the word at its SP. */
 extern uint64_t stub_plant;
+/* If that is the CFA instead. */
+extern bool stub_plant_cfa;
 /* What it has in %rbp; or, if that is not 0, how far %rbp is from the CFA. */
 extern uint64_t stub_fp;
 extern int64_t stub_fp_off;

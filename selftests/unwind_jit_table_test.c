@@ -173,7 +173,6 @@ TEST_F(table, rows_that_end_the_stack)
 		CODE_FRE_OUTERMOST, RIGHT_INFO | CODE_FRE_OUTERMOST,
 		CODE_FRE_UNKNOWN, RIGHT_INFO | CODE_FRE_UNKNOWN,
 		RIGHT_INFO | CODE_FRE_RA_REG,
-		0x80, RIGHT_INFO | 0x80,
 		RIGHT_INFO | CODE_FRE_FP_UNDEF,
 		0xff,
 	};
@@ -204,6 +203,77 @@ TEST_F(table, frame_pointer_kept_or_lost)
 	walk_stub(_metadata, self, COMPLETE, COMPLETE);
 	table_of(self, &lost, 1);
 	walk_stub(_metadata, self, COMPLETE, COMPLETE);
+}
+
+/* The word at the SP of the stub is that of its caller: of a frame of any size. */
+TEST_F(table, saved_sp)
+{
+	jit_row row = { STUB_SIZE, 0, 0, STUB_FRAME - 8, STUB_FRAME + STUB_FP_OFF,
+			RIGHT_INFO | CODE_FRE_SP_SAVED };
+
+	stub_plant_cfa = true;
+	table_of(self, &row, 1);
+	walk_stub(_metadata, self, COMPLETE, COMPLETE);
+	/* And by the frame pointer. */
+	row.info &= ~CODE_FRE_BASE_SP;
+	stub_fp_off = -STUB_FRAME;
+	table_of(self, &row, 1);
+	walk_stub(_metadata, self, COMPLETE, COMPLETE);
+	stub_fp_off = 0;
+	stub_plant_cfa = false;
+}
+
+TEST_F(table, saved_sp_that_is_none)
+{
+	const jit_row row = { STUB_SIZE, 0, 0, STUB_FRAME - 8, STUB_FRAME + STUB_FP_OFF,
+			      RIGHT_INFO | CODE_FRE_SP_SAVED };
+	const uint64_t words[] = { 1, addr_of(&row) + 4, -1ULL };
+
+	table_of(self, &row, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		stub_plant = words[i];
+		walk_stub(_metadata, self, NONE);
+	}
+	stub_plant = 0;
+}
+
+/* What the stub's frame pointer leads to: the caller's SP, RA and frame pointer. */
+static uint64_t elsewhere[4];
+
+static void walk_elsewhere(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(table) * self, unsigned int ra_off)
+{
+	const jit_row rows[] = {
+		{ STUB_SIZE, 0, 0, 8, 16, CODE_FRE_FP_SAVED | CODE_FRE_SP_SAVED },
+		{ STUB_SIZE, STUB_SIZE, OUTERMOST },
+	};
+
+	table_of(self, rows, 2);
+	elsewhere[0] = addr_of(&elsewhere[3]) & -8;
+	elsewhere[1] = addr_of(self->stub.text) + ra_off;
+	elsewhere[2] = addr_of(elsewhere);
+	stub_fp = addr_of(elsewhere);
+	ASSERT_EQ(0, stub_register_jit(&self->stub));
+	stub_run(&self->stub, NULL);
+	stub_fp = 0;
+	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
+}
+
+/* Below the stack that the code has left. */
+TEST_F(table, saved_sp_of_another_stack)
+{
+	walk_elsewhere(_metadata, self, STUB_SIZE + 8);
+	ASSERT_EQ(2, self->stack.nr);
+	EXPECT_EQ(elsewhere[1], self->stack.ip[1]);
+}
+
+/* A frame that is its own caller: a stack is as long as one may be. */
+TEST_F(table, saved_sp_of_the_same_frame)
+{
+	walk_elsewhere(_metadata, self, self->stub.marker_off);
+	ASSERT_LT(100, self->stack.nr);
+	for (unsigned int i = 1; i < self->stack.nr; i++)
+		ASSERT_EQ(elsewhere[1], self->stack.ip[i]);
 }
 
 /* By a frame pointer far from the frame, on either side. */

@@ -455,19 +455,17 @@ static void unknown_rows(void)
 	};
 
 	region = test_open(LEN, NULL, &text);
-	rows[0].info = 0x80;
+	rows[0].info = CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF;
 	CHECK_EQ(add_rows(0, 16, rows, 2), -EINVAL);
 	CHECK_EQ(codectl_region_open((void *)test_text(LEN), LEN, &attr,
 				     &region), -EINVAL);
-	rows[0].info = CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF;
-	CHECK_EQ(add_rows(0, 16, rows, 2), -EINVAL);
-	rows[0].info = CODE_FRE_UNKNOWN;
+	rows[0].info = CODE_FRE_UNKNOWN | CODE_FRE_SP_SAVED;
 	rows[1].__reserved[1] = 1;
 	CHECK_EQ(add_rows(0, 16, rows, 2), -EINVAL);
 	rows[1].__reserved[1] = 0;
 	CHECK_EQ(add_rows(0, 16, rows, 2), 0);
 	CHECK_EQ(codectl_lookup(text, &rule), 0);
-	CHECK_EQ(rule.info, CODE_FRE_UNKNOWN);
+	CHECK_EQ(rule.info, CODE_FRE_UNKNOWN | CODE_FRE_SP_SAVED);
 }
 
 static void retire(void)

@@ -31,12 +31,12 @@ static int codectl_sframe_rule(struct sframe_section *sec, unsigned long ip,
 	return sframe_find_within(sec, ip, rule, budget);
 }
 
-/* Where the frame pointer of the caller is. */
-static struct unwind_loc codectl_jit_fp(const struct code_jit_unwind_fre *fre)
+/* Where the frame pointer of the caller is; @base is what offsets count from. */
+static struct unwind_loc codectl_jit_fp(const struct code_jit_unwind_fre *fre,
+					u8 base)
 {
 	if (fre->info & CODE_FRE_FP_SAVED)
-		return (struct unwind_loc) { UNWIND_LOC_MEM, UNWIND_BASE_CFA,
-					     fre->fp_off };
+		return (struct unwind_loc) { UNWIND_LOC_MEM, base, fre->fp_off };
 	if (fre->info & CODE_FRE_FP_UNDEF)
 		return (struct unwind_loc) { UNWIND_LOC_LOST };
 
@@ -50,18 +50,21 @@ static struct unwind_loc codectl_jit_fp(const struct code_jit_unwind_fre *fre)
 static __always_inline int
 codectl_row_step(const struct code_jit_unwind_fre *fre, struct unwind_step *step)
 {
-	u8 base = fre->info & CODE_FRE_BASE_SP ? UNWIND_USER_REG_SP :
-						 UNWIND_USER_REG_FP;
+	const bool sp_saved = fre->info & CODE_FRE_SP_SAVED;
+	u8 reg = fre->info & CODE_FRE_BASE_SP ? UNWIND_USER_REG_SP :
+						UNWIND_USER_REG_FP;
+	u8 base = sp_saved ? reg : UNWIND_BASE_CFA;
 
 	/* No architecture here leaves the return address in a register. */
 	if (fre->info & (CODE_FRE_UNKNOWN | CODE_FRE_RA_REG))
 		return -EOPNOTSUPP;
 
 	*step = (struct unwind_step) {
-		.cfa = { UNWIND_LOC_VAL, base, fre->cfa_off },
-		.ra = { UNWIND_LOC_MEM, UNWIND_BASE_CFA, fre->ra_off },
-		.fp = codectl_jit_fp(fre),
-		.flags = unwind_rule_flags(fre->ra_off, fre->fp_off),
+		.cfa = { sp_saved ? UNWIND_LOC_MEM : UNWIND_LOC_VAL, reg,
+			 fre->cfa_off },
+		.ra = { UNWIND_LOC_MEM, base, fre->ra_off },
+		.fp = codectl_jit_fp(fre, base),
+		.flags = sp_saved ? 0 : unwind_rule_flags(fre->ra_off, fre->fp_off),
 	};
 	if (fre->info & CODE_FRE_OUTERMOST)
 		step->flags = UNWIND_RULE_OUTERMOST;

@@ -45,7 +45,8 @@ struct table_frame {
 
 /*
  * Stacks shrink towards the caller, but a signal may have been handled on another
- * one.
+ * one; and where both the caller's SP and the return address were saved, each by
+ * itself, code may have gone to another one.
  */
 static bool unwind_user_cfa_valid(const struct unwind_user_state *state,
 				  const struct unwind_step *step,
@@ -58,7 +59,9 @@ static bool unwind_user_cfa_valid(const struct unwind_user_state *state,
 	 * have nothing on the stack.
 	 */
 	return (step->flags & UNWIND_RULE_SIGNAL) || cfa > state->sp ||
-	       (cfa == state->sp && state->exact);
+	       (cfa == state->sp && state->exact) ||
+	       (step->cfa.kind == UNWIND_LOC_MEM &&
+		step->ra.base != UNWIND_BASE_CFA);
 }
 
 /* An address of user space that is not 0. */

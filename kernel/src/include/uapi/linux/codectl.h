@@ -173,6 +173,9 @@ enum code_jit_flags {
  * @CODE_FRE_RA_REG: the return address is still in its register; topmost frame
  *	only, and not on x86
  * @CODE_FRE_FP_UNDEF: the caller's FP is lost
+ * @CODE_FRE_SP_SAVED: the caller's SP is the word at the base register + cfa_off;
+ *	ra_off and fp_off count from the base register.  The caller's stack may be
+ *	another one.
  *
  * A row with a bit that is not listed here, or with @CODE_FRE_FP_SAVED and
  * @CODE_FRE_FP_UNDEF both, is read as %CODE_FRE_UNKNOWN.
@@ -185,6 +188,7 @@ enum code_fre_info {
 	CODE_FRE_UNKNOWN	= 1U << 4,
 	CODE_FRE_RA_REG		= 1U << 5,
 	CODE_FRE_FP_UNDEF	= 1U << 6,
+	CODE_FRE_SP_SAVED	= 1U << 7,
 };
 
 /**
@@ -195,7 +199,8 @@ enum code_fre_info {
  * @ip_off: the first byte that it covers, counted from the start of the text
  * @cfa_off: CFA = base register + @cfa_off
  * @ra_off: the return address is at CFA + @ra_off
- * @fp_off: the caller's FP is at CFA + @fp_off, if %CODE_FRE_FP_SAVED
+ * @fp_off: the caller's FP is at CFA + @fp_off, if %CODE_FRE_FP_SAVED.  All three
+ *	count from the base register with %CODE_FRE_SP_SAVED
  * @info: bits of &enum code_fre_info
  * @__reserved: must be 0, else the row is read as %CODE_FRE_UNKNOWN
  *

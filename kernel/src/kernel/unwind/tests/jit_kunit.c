@@ -86,7 +86,7 @@ static const struct {
 	{ "next starts within the last row", ROW(1, 0, ip_off), 4,
 	  ROW_OFF(1) + SIZE - 1, ROW_OFF(2), -EINVAL },
 	{ "reserved byte", ROW(0, 0, __reserved[2]), 1, 1, ROW_OFF(0), 0, -1 },
-	{ "unknown bit", ROW(0, 0, info), 1, 0x80, ROW_OFF(0), 0, -1 },
+	{ "all reserved bytes", ROW(0, 0, __reserved), 2, 0x8080, ROW_OFF(0), 0, -1 },
 	{ "FP saved and lost", ROW(0, 0, info), 1,
 	  CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF, ROW_OFF(0), 0, -1 },
 	{ "being rewritten", AT(seq), 4, 1, ROW_OFF(0), -EAGAIN },
