@@ -204,6 +204,7 @@ int main(void)
 
 	uniform(&fp_rule);
 	uniform(&tcg_rule);
+	uniform(&interpreter_frame);
 	bump();
 	descending();
 	free_list();

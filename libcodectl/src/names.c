@@ -36,6 +36,8 @@
 
 #define HEAD	offsetof(struct codectl_name_record, name)
 #define WORD	sizeof(uint64_t)
+/* The writer has to change the same few names as often in between. */
+#define MAX_TRIES	1000
 #define NR_WORDS	(CODECTL_NAME_RECORD / WORD)
 
 /**
@@ -176,7 +178,10 @@ static void free_record(struct codectl_region *region, uint32_t unit)
 	region->names_kept--;
 }
 
-/* By the writer of the region.  How many began in the range. */
+/*
+ * By the writer of the region, so that no two names begin at the same address.
+ * How many began in the range.
+ */
 int codectl_names_forget(struct codectl_region *region, uint64_t off,
 			 uint64_t end)
 {
@@ -232,7 +237,8 @@ void codectl_names_compact(struct codectl_region *region)
 	const char *end;
 	char *copy, *at;
 
-	if (!len)
+	/* One without text takes no names any more. */
+	if (!len || !region->text_len)
 		return;
 	copy = mmap(NULL, len, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -315,11 +321,12 @@ static int tell_granule(const struct codectl_region *region, uint64_t granule,
 {
 	struct found found[CODECTL_NAME_GRANULE];
 	union buffer copy;
+	unsigned int tries = MAX_TRIES;
 	int nr, i, ret;
 
 	do {
 		nr = list_names(region, granule, found);
-	} while (nr < 0);
+	} while (nr < 0 && --tries);
 
 	for (i = 0; i < nr; i++) {
 		if (found[i].id >= limit ||

@@ -134,6 +134,8 @@ static int publish(struct codectl_region *region, struct codectl_func func)
 	struct code_jit_unwind_fre row;
 	int ret;
 
+	if (CODECTL_UNLIKELY(!region->max_tables))
+		return func.nr ? -EINVAL : 0;
 	if (func.nr ? !rows_valid(&func) : !add_default_row(region, &func, &row))
 		return -EINVAL;
 
@@ -142,17 +144,6 @@ static int publish(struct codectl_region *region, struct codectl_func func)
 		ret = codectl_rewrite_add(region, &func, ret);
 
 	return ret;
-}
-
-/* In a region without rows a function has a name, or nothing. */
-static int replace_name(struct codectl_region *region,
-			const struct codectl_func *func)
-{
-	if (func->nr)
-		return -EINVAL;
-	codectl_names_forget(region, func->off, (uint64_t)func->off + func->len);
-
-	return 0;
 }
 
 /*
@@ -192,11 +183,12 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 	/* The size of a row, and of a name. */
 	if (CODECTL_UNLIKELY(len > UINT32_MAX))
 		return -EINVAL;
-	ret = CODECTL_UNLIKELY(!region->max_tables) ?
-	      replace_name(region, &func) : publish(region, func);
+	ret = publish(region, func);
 	if (CODECTL_UNLIKELY(ret))
 		return ret;
 
+	/* A function may have retired but for a part that has no row. */
+	codectl_names_forget(region, off, off + len);
 	kept = name && codectl_name_keep(region, &func);
 	if (codectl_names_wanted(CODECTL_NAMES_ANY))
 		codectl_names_added(region, &func, kept);

@@ -451,6 +451,25 @@ static void names_get_longer(void)
 	unlink(path);
 }
 
+/* Where rows begin after the function does, both may have begun at one address. */
+static void names_of_retired_parts(void)
+{
+	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE };
+	const struct code_jit_unwind_fre row = test_row(8, 8, 1);
+	char want[4096];
+
+	start(&attr);
+	CHECK_EQ(codectl_region_add(region, text, 16, &row, 1, "old"), 0);
+	CHECK_EQ(codectl_region_retire(region, text + 8, 8), 1);
+	CHECK_EQ(stat_of_region().names, 1);
+	CHECK_EQ(codectl_region_add(region, text, 16, &row, 1, "new"), 0);
+	CHECK_EQ(stat_of_region().names, 1);
+	CHECK_EQ(codectl_perf_map(1), 0);
+	line(want, 0, 16, "new");
+	check_file(want);
+	unlink(path);
+}
+
 static void name_only(uint32_t off, uint32_t len, const char *name)
 {
 	CHECK_EQ(codectl_region_add(region, text + off, len, NULL, 0, name), 0);
@@ -872,6 +891,7 @@ static const struct test tests[] = {
 	TEST(no_space_for_names),
 	TEST(names_of_reused_code),
 	TEST(names_get_longer),
+	TEST(names_of_retired_parts),
 	TEST(names_without_rows),
 	TEST(child_has_its_own),
 	TEST(child_switches),
