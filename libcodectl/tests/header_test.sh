@@ -41,6 +41,7 @@ done
 mkdir -p "$work/include/codectl"
 cp "$library/include/codectl.h" "$work/include"
 cp -r "$uapi/linux" "$work/include/codectl"
+# shellcheck disable=SC2086
 run "with the library's copy of the kernel's header" $CC -Wall -Wextra -Werror \
 	-I"$work/include" -c -o "$work/use.o" "$work/use.c"
 # shellcheck disable=SC2086
