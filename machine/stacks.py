@@ -6,7 +6,7 @@ usage: stacks.py [--folded FILE] [--root DIR] --ends FILE --exe REGEX PERF-SCRIP
 
 PERF-SCRIPT is what "perf script -F comm,pid,tid,time,ip,sym --show-mmap-events
 --show-task-events" prints. STACKS is what bpftrace has of @[pid, ustack(perf)], or a
-tool of bcc by bcc.py; then PERF-SCRIPT tells of what was mapped only. FILE of
+tool of bcc by with_addresses.py; then PERF-SCRIPT tells of what was mapped only. FILE of
 --ends is what ends.py prints. DIR is where the files are. Processes count if the path
 of the file that they execute matches REGEX; samples without a frame in user space are
 counted apart: "gone" are those amid exec or exit, where there is none.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs a tool of bcc, as it is, with the address before each symbol.
 
-usage: bcc.py TOOL ARGUMENT...
+usage: with_addresses.py TOOL ARGUMENT...
 """
 import runpy
 import sys
