@@ -103,7 +103,8 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
  * @name_bytes: space for names, which is reserved as that for rows is, as is an
  *	index of 4 bytes for 64 of text; 0: twice as much as the text; 1: none.  A
  *	name takes the next power of two of its length and 21 bytes, but 32 at
- *	least, until its function is retired.  If it finds no space it is not kept.
+ *	least, until its function is retired.  If it finds no space in one piece it
+ *	is not kept; codectl_region_compact() puts together what is free.
  * @__reserved: 0
  */
 struct codectl_region_attr {
@@ -122,6 +123,9 @@ struct codectl_region_attr {
  * @len: at most 4 GiB
  * @attr: how, or NULL
  * @regionp: where the region is stored
+ *
+ * Where the kernel has dropped another region over some of the addresses, as their
+ * text was unmapped, this one takes its place: then that one refuses all, -ESTALE.
  *
  * Return: 0, -EINVAL, -ENOMEM, -EEXIST if the addresses overlap a registration,
  * -ENOSPC at the kernel's limit of registrations.
@@ -161,7 +165,8 @@ void codectl_region_close(struct codectl_region *region);
  * it leaves the region, or it comes out of order in a region that cannot be
  * rewritten, or has rows in one without; -EEXIST if there are rows in it that have
  * not been retired, while a name replaces others that begin there; -ENOSPC
- * if there is no space for rows.  Whatever the error, nothing has changed.
+ * if there is no space for rows; -ESTALE, see codectl_region_open().  Whatever the
+ * error, nothing has changed.
  */
 int codectl_region_add(struct codectl_region *region, uint64_t start,
 		       uint64_t len, const struct code_jit_unwind_fre *rows,
@@ -177,7 +182,7 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
  * No system call, no lock and no allocation, as long as nobody traces names.
  *
  * Return: how many rows were retired, or names in a region without rows; -EINVAL
- * if the range cuts a row or leaves the region.
+ * if the range cuts a row or leaves the region, -ESTALE as above.
  */
 int codectl_region_retire(struct codectl_region *region, uint64_t start,
 			  uint64_t len);
@@ -201,7 +206,7 @@ int codectl_region_compact(struct codectl_region *region);
  * @tables: tables in the chain
  * @names: names kept
  * @names_lost: names that found no space
- * @registered: whether the kernel knows the region
+ * @registered: whether the kernel knows the region, still
  */
 struct codectl_region_stat {
 	uint64_t rows;
@@ -214,6 +219,14 @@ struct codectl_region_stat {
 	uint32_t __reserved[9];
 };
 
+/**
+ * codectl_region_stat() - tell what a region holds
+ * @region: the region
+ * @stat: where that is stored
+ *
+ * Takes time by its rows, the library's lock, and a system call or two: for
+ * @registered the kernel is asked to take something in the region's place.
+ */
 void codectl_region_stat(const struct codectl_region *region,
 			 struct codectl_region_stat *stat);
 

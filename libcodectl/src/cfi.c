@@ -365,11 +365,10 @@ static bool run_cfa(struct machine *m, uint8_t op)
 		set_cfa(m, codectl_cfi_read_uleb(&m->in), m->now.cfa_off);
 		return true;
 	case DW_CFA_DEF_CFA_OFFSET:
-		set_cfa(m, m->now.cfa_reg, codectl_cfi_read_uleb(&m->in));
+		m->now.cfa_off = codectl_cfi_read_uleb(&m->in);
 		return true;
 	case DW_CFA_DEF_CFA_OFFSET_SF:
-		set_cfa(m, m->now.cfa_reg,
-			factored(m, codectl_cfi_read_sleb(&m->in)));
+		m->now.cfa_off = factored(m, codectl_cfi_read_sleb(&m->in));
 		return true;
 	case DW_CFA_DEF_CFA_EXPRESSION:
 		skip_block(m);

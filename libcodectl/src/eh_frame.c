@@ -2,8 +2,9 @@
 /*
  * Sections of .eh_frame, as regions: LSB 5.0, 10.6.
  *
- * Functions that lie near each other are in one region, if all that is between
- * them is mapped, and nobody else has a region there; else in several.
+ * Functions with no whole page between them are in one region, unless something
+ * there is not mapped, or another region.  What is between others may get code of
+ * somebody else, and goes by itself.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 /* More than what the longest programs have. */
 #define MAX_FUNC_ROWS	0x10000
 
-#define DW_EH_PE_OMIT	0xff
+#define DW_EH_PE_ALIGNED	0x50
+#define DW_EH_PE_OMIT		0xff
 
 /**
  * struct func - a function of a section
@@ -78,8 +80,12 @@ static void read_augmentation(struct cfi_reader *r, const char *augmentation,
 			break;
 		case 'P':
 			encoding = codectl_cfi_read(&data, 1);
-			if (encoding != DW_EH_PE_OMIT)
-				codectl_cfi_read_encoded(&data, encoding & 0x0f);
+			if (encoding == DW_EH_PE_OMIT)
+				break;
+			/* One that is aligned begins who knows where. */
+			if ((encoding & 0x70) == DW_EH_PE_ALIGNED)
+				data.bad = true;
+			codectl_cfi_read_encoded(&data, encoding & 0x0f);
 			break;
 		case 'S':
 			cie->is_signal = true;
@@ -385,6 +391,37 @@ static int open_regions(struct codectl_eh_frame *frame, size_t first, size_t nr)
 	}
 }
 
+/* How many functions from the first one on have no page between them. */
+static size_t count_near(const struct func *funcs, size_t nr)
+{
+	uint64_t end, next;
+	size_t i;
+
+	for (i = 1; i < nr; i++) {
+		end = funcs[i - 1].start + funcs[i - 1].len - 1;
+		next = funcs[i].start;
+		if (next / CODECTL_PAGE > end / CODECTL_PAGE + 1)
+			break;
+	}
+
+	return i;
+}
+
+static int open_all(struct codectl_eh_frame *frame)
+{
+	size_t first, nr;
+	int ret;
+
+	for (first = 0; first < frame->nr_funcs; first += nr) {
+		nr = count_near(frame->funcs + first, frame->nr_funcs - first);
+		ret = open_regions(frame, first, nr);
+		if (ret)
+			return ret;
+	}
+
+	return frame->nr_regions ? 0 : frame->error;
+}
+
 static int build(struct codectl_eh_frame *frame,
 		 const struct cfi_reader *section)
 {
@@ -395,9 +432,7 @@ static int build(struct codectl_eh_frame *frame,
 	if (!frame->nr_funcs)
 		return -ENODATA;
 	sort_funcs(frame);
-	ret = open_regions(frame, 0, frame->nr_funcs);
-	if (!ret && !frame->nr_regions)
-		ret = frame->error;
+	ret = open_all(frame);
 	free(frame->rows);
 	free(frame->funcs);
 	frame->rows = NULL;

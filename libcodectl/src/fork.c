@@ -18,8 +18,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* Of the owner: whether it could be cancelled, and its errno. */
 static int cancel_state;
 static int saved_errno;
-/* Whether its owner forks. */
-static bool in_owner;
+uint32_t codectl_forks = 1;
+/* Forks of its owner, in signal handlers, that are going on. */
+static unsigned int in_owner;
 
 static void init_lock(void)
 {
@@ -38,25 +39,31 @@ static void init_lock(void)
 
 static void prepare(void)
 {
-	in_owner = pthread_mutex_lock(&lock) == EDEADLK;
+	if (pthread_mutex_lock(&lock) == EDEADLK)
+		in_owner++;
 }
 
 static void parent(void)
 {
-	if (!in_owner)
+	if (in_owner)
+		in_owner--;
+	else
 		pthread_mutex_unlock(&lock);
 }
 
 static void child(void)
 {
+	codectl_forks++;
 	codectl_lookup_forked();
 	codectl_map_forked();
 	codectl_event_forked();
 	/* It is taken by the number of the parent's thread, and stays so. */
 	pthread_mutex_unlock(&lock);
 	init_lock();
-	if (in_owner)
-		pthread_mutex_lock(&lock);
+	if (!in_owner)
+		return;
+	pthread_mutex_lock(&lock);
+	in_owner--;
 }
 
 static void start(void)

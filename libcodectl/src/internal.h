@@ -48,9 +48,11 @@ enum codectl_listener {
  * @table_rows: rows in one table
  * @max_tables: tables that there is space for
  * @registered: whether the kernel knows the region
+ * @stale: whether its text was unmapped, and another region is there
  * @name_index: for each granule of the text, the first of the names of functions
  *	that begin there, or 0
  * @names: their records, in units of %CODECTL_NAME_UNIT that count from 1
+ * @name_map: for each unit at which a free block begins, its length
  * @names_max: units in @names
  * @map_len: bytes in the mapping
  * @replayed: for each listener, what names have a number as high as when all
@@ -58,10 +60,11 @@ enum codectl_listener {
  * @tail: the last table, or one before it
  * @names_used: units that have been used
  * @names_free: for each length of a block, the first that is free, or 0
- * @names_spare: units that are free
+ * @names_freed: units that have become free since they were joined
  * @names_kept: names in @names; one too many where fork() came in between
  * @names_lost: names that found no space
- * @next_id: number of the next name; they only go up
+ * @next_id: number of the next name, or 0; they only go up
+ * @keeping: while a name is kept, codectl_forks
  * @seq: odd while rows are rewritten
  *
  * Everything up to @map_len is constant while the writer runs; what the writer
@@ -78,8 +81,10 @@ struct codectl_region {
 	uint64_t table_rows;
 	uint32_t max_tables;
 	uint32_t registered;
+	uint32_t stale;
 	uint32_t *name_index;
 	char *names;
+	uint8_t *name_map;
 	uint64_t names_max;
 	size_t map_len;
 	uint64_t replayed[CODECTL_NR_LISTENERS];
@@ -87,10 +92,11 @@ struct codectl_region {
 	CODECTL_LINE struct code_jit_unwind_table *tail;
 	uint64_t names_used;
 	uint32_t names_free[CODECTL_NAME_ORDERS];
-	uint64_t names_spare;
+	uint64_t names_freed;
 	uint64_t names_kept;
 	uint64_t names_lost;
 	uint64_t next_id;
+	uint32_t keeping;
 	CODECTL_LINE uint32_t seq;
 };
 
@@ -101,6 +107,8 @@ struct codectl_region {
  * @nr: number of @rows
  * @rows: its rows, as given
  * @name: its name, or NULL
+ * @replaces: names that began in it and are gone
+ * @kept: whether its name is kept
  */
 struct codectl_func {
 	uint32_t off;
@@ -108,6 +116,8 @@ struct codectl_func {
 	uint32_t nr;
 	const struct code_jit_unwind_fre *rows;
 	const char *name;
+	int replaces;
+	bool kept;
 };
 
 /**
@@ -122,6 +132,8 @@ struct codectl_cursor {
 
 /* --- fork.c: the lock of all that is not a writer's own, held over fork() */
 
+/* How often this process has been forked off, from 1. */
+extern uint32_t codectl_forks;
 void codectl_lock(void);
 bool codectl_trylock(void);
 void codectl_unlock(void);
@@ -138,11 +150,12 @@ struct codectl_list {
 	struct codectl_region *regions[];
 };
 
-/* Under the lock; lookups read it without. */
+/* Changed between these, and read under the lock; lookups read it without. */
+void codectl_change_begin(void);
+void codectl_change_end(void);
 extern struct codectl_list *codectl_list;
 bool codectl_list_reserve(void);
-void codectl_list_add(struct codectl_region *region);
-void codectl_list_remove(struct codectl_region *region);
+void codectl_list_change(size_t at, size_t nr, struct codectl_region *region);
 size_t codectl_list_find(const struct codectl_list *list, uint64_t addr);
 void codectl_lookup_forked(void);
 
@@ -218,7 +231,7 @@ void codectl_names_compact(struct codectl_region *region);
 int codectl_names_replay(enum codectl_listener listener,
 			 int (*tell)(const struct codectl_name *name));
 void codectl_names_added(const struct codectl_region *region,
-			 const struct codectl_func *func, bool kept);
+			 const struct codectl_func *func);
 void codectl_names_retired(uint64_t start, uint64_t len);
 
 static inline uint64_t codectl_name_granules(uint64_t len)

@@ -5,10 +5,14 @@
  * The list is sorted, and there are two of it: what is seen does not change, the
  * other one is changed and takes its place.  A lookup counts itself in readers[],
  * and who changes the list waits until those that may have seen the old one, or
- * the region that is not in the new one, are gone.  There are two counts, so that
+ * a region that is not in the new one, are gone.  There are two counts, so that
  * lookups that begin while it waits do not make it wait longer.
+ *
+ * It does not wait under the lock, which a signal handler may want in the middle of
+ * a lookup, for fork().  Who changes the list has another one, too, for that time.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,28 +34,42 @@ struct list_pair {
 
 static struct codectl_list no_regions;
 static struct list_pair pair;
+/* What it was before there was too little space, until nobody sees it. */
+static struct list_pair outgrown;
+static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 struct codectl_list *codectl_list = &no_regions;
 
-static int readers[2];
+/*
+ * A child has counts of its own, since lookups of other threads are not there, and
+ * one that its handler has interrupted ends in the old count.
+ */
+#define FORKS	16
+
+static int readers[FORKS][2];
 static unsigned int phase;
 
-static unsigned int enter(void)
+static int *counts(void)
 {
-	unsigned int now = __atomic_load_n(&phase, __ATOMIC_RELAXED);
-
-	/*
-	 * Before the list is read: pairs with unlinking and then reading the
-	 * count in codectl_list_remove().
-	 */
-	__atomic_fetch_add(&readers[now], 1, __ATOMIC_SEQ_CST);
-
-	return now;
+	return readers[codectl_forks % FORKS];
 }
 
-static void leave(unsigned int entered)
+static int *enter(void)
+{
+	int *count = counts() + __atomic_load_n(&phase, __ATOMIC_RELAXED);
+
+	/*
+	 * Before the list is read: pairs with publishing another one and then
+	 * reading the count.
+	 */
+	__atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
+
+	return count;
+}
+
+static void leave(int *count)
 {
 	/* After all that was read: pairs with the loads of wait_for_readers() */
-	__atomic_fetch_sub(&readers[entered], 1, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(count, 1, __ATOMIC_RELEASE);
 }
 
 static void wait_for_readers(void)
@@ -61,9 +79,27 @@ static void wait_for_readers(void)
 	for (i = 0; i < 2; i++) {
 		old = phase;
 		__atomic_store_n(&phase, !old, __ATOMIC_RELAXED);
-		while (__atomic_load_n(&readers[old], __ATOMIC_SEQ_CST) > 0)
+		while (__atomic_load_n(&counts()[old], __ATOMIC_SEQ_CST) > 0)
 			sched_yield();
 	}
+}
+
+/* Takes the lock, and the list to be changed once. */
+void codectl_change_begin(void)
+{
+	pthread_mutex_lock(&change);
+	codectl_lock();
+}
+
+/* When it returns, nobody sees what was taken off the list. */
+void codectl_change_end(void)
+{
+	codectl_unlock();
+	wait_for_readers();
+	if (outgrown.map)
+		munmap(outgrown.map, 2 * outgrown.len);
+	outgrown.map = NULL;
+	pthread_mutex_unlock(&change);
 }
 
 static void publish(struct codectl_list *list)
@@ -73,7 +109,6 @@ static void publish(struct codectl_list *list)
 	 * is read: pairs with find_region() and enter().
 	 */
 	__atomic_store_n(&codectl_list, list, __ATOMIC_SEQ_CST);
-	wait_for_readers();
 }
 
 static struct codectl_list *list_at(const struct list_pair *of, bool second)
@@ -89,13 +124,13 @@ static struct codectl_list *other_list(void)
 /* Makes sure that there is space for one more. */
 bool codectl_list_reserve(void)
 {
-	struct list_pair old = pair, new = { .len = old.len ? 2 * old.len :
-							 CODECTL_PAGE };
 	struct codectl_list *list;
+	struct list_pair new;
 
 	if (codectl_list->nr < pair.max)
 		return true;
 
+	new.len = pair.len ? 2 * pair.len : CODECTL_PAGE;
 	new.max = (new.len - sizeof(*list)) / sizeof(list->regions[0]);
 	new.map = mmap(NULL, 2 * new.len, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -106,10 +141,9 @@ bool codectl_list_reserve(void)
 	list->nr = codectl_list->nr;
 	memcpy(list->regions, codectl_list->regions,
 	       list->nr * sizeof(list->regions[0]));
+	outgrown = pair;
 	pair = new;
 	publish(list);
-	if (old.map)
-		munmap(old.map, 2 * old.len);
 
 	return true;
 }
@@ -130,41 +164,27 @@ size_t codectl_list_find(const struct codectl_list *list, uint64_t addr)
 	return low;
 }
 
-void codectl_list_add(struct codectl_region *region)
+/* In the place of @nr regions from @at on comes @region, if it is not NULL. */
+void codectl_list_change(size_t at, size_t nr, struct codectl_region *region)
 {
-	const size_t size = sizeof(region);
 	const struct codectl_list *old = codectl_list;
-	size_t at = codectl_list_find(old, region->text_start);
 	struct codectl_list *new = other_list();
-	static uint64_t last;
+	const size_t size = sizeof(region);
+	size_t rest = old->nr - at - nr, next = at;
 
-	/* No two names have the same number. */
-	region->next_id = ++last << 40;
 	memcpy(new->regions, old->regions, at * size);
-	new->regions[at] = region;
-	memcpy(new->regions + at + 1, old->regions + at, (old->nr - at) * size);
-	new->nr = old->nr + 1;
+	if (region)
+		new->regions[next++] = region;
+	memcpy(new->regions + next, old->regions + at + nr, rest * size);
+	new->nr = next + rest;
 	publish(new);
 }
 
-void codectl_list_remove(struct codectl_region *region)
-{
-	const struct codectl_list *old = codectl_list;
-	size_t at = codectl_list_find(old, region->text_start);
-	struct codectl_list *new = other_list();
-	const size_t size = sizeof(region);
-
-	new->nr = old->nr - 1;
-	memcpy(new->regions, old->regions, at * size);
-	memcpy(new->regions + at, old->regions + at + 1, (new->nr - at) * size);
-	publish(new);
-}
-
-/* The threads that were looking something up are not in the child. */
 void codectl_lookup_forked(void)
 {
-	readers[0] = 0;
-	readers[1] = 0;
+	counts()[0] = 0;
+	counts()[1] = 0;
+	pthread_mutex_init(&change, NULL);
 }
 
 static const struct codectl_region *find_region(uint64_t ip)
@@ -218,7 +238,7 @@ static int find_rule(const struct codectl_region *region, uint64_t ip,
 
 int codectl_lookup(uint64_t ip, struct codectl_rule *rule)
 {
-	unsigned int entered = enter();
+	int *entered = enter();
 	const struct codectl_region *region = find_region(ip);
 	int ret = region ? find_rule(region, ip, rule) : -ENOENT;
 

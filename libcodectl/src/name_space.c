@@ -3,10 +3,13 @@
  * Memory for names: blocks of 32 to 1024 bytes, as long as a power of two each.
  *
  * A block that is needed is taken from those of its length that are free, else it
- * is cut off a longer one; what is free is not joined again but by compacting.
- * Each change is one store, so that a child that another thread's fork() makes in
- * the middle of one has lost a block at most.
+ * is cut off a longer one.  Where there is none, those that are free and belong
+ * together are joined.  What is free stands in a map, too, ahead of the lists, so
+ * that a child that another thread's fork() makes in the middle of a change has
+ * lost a block at most, until blocks are joined.
  */
+#include <string.h>
+
 #include "internal.h"
 
 #define LARGEST		(CODECTL_NAME_ORDERS - 1)
@@ -22,11 +25,11 @@ static uint32_t *link_of(const struct codectl_region *region, uint32_t unit)
 static void push(struct codectl_region *region, unsigned int order,
 		 uint32_t unit)
 {
+	region->name_map[unit - 1] = order + 1;
 	/* Who replays may still have it for a name. */
 	__atomic_store_n(link_of(region, unit), region->names_free[order],
 			 __ATOMIC_RELAXED);
 	region->names_free[order] = unit;
-	region->names_spare += 1U << order;
 }
 
 /* A free block, or 0. */
@@ -36,8 +39,8 @@ static uint32_t pop(struct codectl_region *region, unsigned int order)
 
 	if (!unit)
 		return 0;
-	region->names_spare -= 1U << order;
 	region->names_free[order] = *link_of(region, unit);
+	region->name_map[unit - 1] = 0;
 
 	return unit;
 }
@@ -65,9 +68,39 @@ static unsigned int order_of(size_t bytes)
 	return order;
 }
 
-uint32_t codectl_name_alloc(struct codectl_region *region, size_t bytes)
+/* Of two that were one, where both are free. */
+static void join_order(struct codectl_region *region, unsigned int order)
 {
-	unsigned int order = order_of(bytes), from = order;
+	uint8_t *map = region->name_map;
+	uint64_t at, half = 1U << order;
+
+	for (at = 0; at < region->names_used; at += 2 * half) {
+		if (map[at] != order + 1 || map[at + half] != order + 1)
+			continue;
+		map[at + half] = 0;
+		map[at] = order + 2;
+	}
+}
+
+static void join_all(struct codectl_region *region)
+{
+	unsigned int order;
+	uint64_t at;
+
+	for (order = 0; order < LARGEST; order++)
+		join_order(region, order);
+	for (order = 0; order <= LARGEST; order++)
+		region->names_free[order] = 0;
+	for (at = 0; at < region->names_used; at++)
+		if (region->name_map[at])
+			push(region, region->name_map[at] - 1, at + 1);
+	region->names_freed = 0;
+}
+
+/* As long as @order says, or 0. */
+static uint32_t take(struct codectl_region *region, unsigned int order)
+{
+	unsigned int from = order;
 	uint32_t unit;
 
 	while (from < LARGEST && !region->names_free[from])
@@ -86,18 +119,35 @@ uint32_t codectl_name_alloc(struct codectl_region *region, size_t bytes)
 	return unit;
 }
 
+uint32_t codectl_name_alloc(struct codectl_region *region, size_t bytes)
+{
+	unsigned int order = order_of(bytes);
+	uint32_t unit = take(region, order);
+
+	/* All are looked at: not before there are as many as make up for it. */
+	if (unit || region->names_freed <= region->names_max / 16)
+		return unit;
+	join_all(region);
+
+	return take(region, order);
+}
+
 void codectl_name_free(struct codectl_region *region, uint32_t unit,
 		       size_t bytes)
 {
-	push(region, order_of(bytes), unit);
+	unsigned int order = order_of(bytes);
+
+	push(region, order, unit);
+	region->names_freed += 1U << order;
 }
 
 void codectl_name_space_reset(struct codectl_region *region)
 {
 	unsigned int order;
 
+	memset(region->name_map, 0, region->names_used);
 	region->names_used = 0;
-	region->names_spare = 0;
+	region->names_freed = 0;
 	for (order = 0; order < CODECTL_NAME_ORDERS; order++)
 		region->names_free[order] = 0;
 }

@@ -126,17 +126,36 @@ static void link_record(struct codectl_region *region, uint32_t unit,
 	__atomic_store_n(first, unit, __ATOMIC_RELEASE);
 }
 
-/* By compacting, where a quarter of the space is free but in pieces. */
-static uint32_t alloc_compacted(struct codectl_region *region, size_t size)
+/* A range of numbers that no other region has. */
+static uint64_t first_id(void)
 {
-	if (region->names_spare <= region->names_max / 4)
-		return 0;
+	static uint64_t last;
 
-	codectl_lock();
-	codectl_names_compact(region);
-	codectl_unlock();
+	return (__atomic_fetch_add(&last, 1, __ATOMIC_RELAXED) + 1) << 40;
+}
 
-	return codectl_name_alloc(region, size);
+/*
+ * From here to end_keeping() the next number may be taken; for ever, if it was
+ * when another thread forked.
+ */
+static void begin_keeping(struct codectl_region *region)
+{
+	uint64_t id = region->next_id;
+
+	if (CODECTL_UNLIKELY(!id))
+		id = first_id();
+	else if (CODECTL_UNLIKELY(region->keeping))
+		id++;
+	__atomic_store_n(&region->next_id, id, __ATOMIC_RELAXED);
+	__atomic_store_n(&region->keeping, codectl_forks, __ATOMIC_RELEASE);
+}
+
+static void end_keeping(struct codectl_region *region)
+{
+	/* (c) of the above. */
+	__atomic_store_n(&region->next_id, region->next_id + 1,
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&region->keeping, 0, __ATOMIC_RELEASE);
 }
 
 /* By the writer of the region: it has just published the function. */
@@ -144,12 +163,10 @@ bool codectl_name_keep(struct codectl_region *region,
 		       const struct codectl_func *func)
 {
 	size_t len = name_len(func->name), size = HEAD + len + 1;
+	uint32_t unit = codectl_name_alloc(region, size);
 	union buffer new;
-	uint32_t unit;
 
-	unit = codectl_name_alloc(region, size);
-	if (!unit)
-		unit = alloc_compacted(region, size);
+	begin_keeping(region);
 	if (unit) {
 		memset(&new, 0, CODECTL_NAME_UNIT);
 		new.record.id = region->next_id;
@@ -160,9 +177,7 @@ bool codectl_name_keep(struct codectl_region *region,
 	} else {
 		region->names_lost++;
 	}
-	/* (c) of the above. */
-	__atomic_store_n(&region->next_id, region->next_id + 1,
-			 __ATOMIC_RELEASE);
+	end_keeping(region);
 
 	return unit;
 }
@@ -237,8 +252,7 @@ void codectl_names_compact(struct codectl_region *region)
 	const char *end;
 	char *copy, *at;
 
-	/* One without text takes no names any more. */
-	if (!len || !region->text_len)
+	if (!len)
 		return;
 	copy = mmap(NULL, len, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -345,6 +359,17 @@ static int tell_granule(const struct codectl_region *region, uint64_t granule,
 	return 0;
 }
 
+/* The number of the first name that its publisher will tell itself. */
+static uint64_t kept_before(const struct codectl_region *region)
+{
+	/* (c) of the above. */
+	uint64_t id = __atomic_load_n(&region->next_id, __ATOMIC_ACQUIRE);
+	uint32_t keeping = __atomic_load_n(&region->keeping, __ATOMIC_RELAXED);
+
+	/* Who was keeping it has stayed in the parent. */
+	return id + (keeping && keeping != codectl_forks);
+}
+
 static int replay_region(struct codectl_region *region,
 			 enum codectl_listener listener,
 			 int (*tell)(const struct codectl_name *name))
@@ -352,9 +377,7 @@ static int replay_region(struct codectl_region *region,
 	uint64_t nr = codectl_name_granules(region->text_len), granule;
 	int ret = 0;
 
-	/* Acquire: (c) of the above. */
-	region->replayed[listener] = __atomic_load_n(&region->next_id,
-						     __ATOMIC_ACQUIRE);
+	region->replayed[listener] = kept_before(region);
 	for (granule = 0; region->names_max && granule < nr && !ret; granule++)
 		if (__atomic_load_n(&region->name_index[granule],
 				    __ATOMIC_RELAXED))
@@ -396,13 +419,15 @@ static bool is_new(const struct codectl_region *region,
 
 /* By the writer of the region: it has just published the function. */
 void codectl_names_added(const struct codectl_region *region,
-			 const struct codectl_func *func, bool kept)
+			 const struct codectl_func *func)
 {
 	char text[CODECTL_NAME_LEN + 1];
 	struct codectl_name name;
 
 	codectl_lock();
 	codectl_event_check();
+	if (func->replaces)
+		codectl_event_retire(region->text_start + func->off, func->len);
 	if (!func->name)
 		goto unlock;
 
@@ -414,10 +439,11 @@ void codectl_names_added(const struct codectl_region *region,
 		.len = func->len,
 		.text = text,
 	};
-	if (is_new(region, CODECTL_MAP, CODECTL_NAMES_MAP, name.id, kept))
+	if (is_new(region, CODECTL_MAP, CODECTL_NAMES_MAP, name.id,
+		   func->kept))
 		codectl_map_add(&name);
 	if (is_new(region, CODECTL_EVENT, CODECTL_NAMES_EVENT, name.id,
-		   kept))
+		   func->kept))
 		codectl_event_add(&name);
 unlock:
 	codectl_unlock();

@@ -146,20 +146,15 @@ static int publish(struct codectl_region *region, struct codectl_func func)
 	return ret;
 }
 
-/*
- * -EINVAL: the range is not within the text; -ESTALE: nothing is.  A region of
- * which the text was unmapped has none.
- */
+/* -EINVAL: the range is not within the text; -ESTALE: nothing is, any more. */
 static int check_range(const struct codectl_region *region, uint64_t off,
 		       uint64_t len)
 {
-	uint64_t text_len = __atomic_load_n(&region->text_len,
-					    __ATOMIC_RELAXED);
+	if (CODECTL_UNLIKELY(__atomic_load_n(&region->stale, __ATOMIC_RELAXED)))
+		return -ESTALE;
 
-	if (len && off < text_len && len <= text_len - off)
-		return 0;
-
-	return text_len ? -EINVAL : -ESTALE;
+	return len && off < region->text_len && len <= region->text_len - off ?
+	       0 : -EINVAL;
 }
 
 int codectl_region_add(struct codectl_region *region, uint64_t start,
@@ -174,7 +169,6 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 		.rows = rows,
 		.name = name,
 	};
-	bool kept;
 	int ret;
 
 	ret = check_range(region, off, len);
@@ -188,10 +182,10 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 		return ret;
 
 	/* A function may have retired but for a part that has no row. */
-	codectl_names_forget(region, off, off + len);
-	kept = name && codectl_name_keep(region, &func);
+	func.replaces = codectl_names_forget(region, off, off + len);
+	func.kept = name && codectl_name_keep(region, &func);
 	if (codectl_names_wanted(CODECTL_NAMES_ANY))
-		codectl_names_added(region, &func, kept);
+		codectl_names_added(region, &func);
 
 	return 0;
 }
@@ -233,32 +227,31 @@ static int retire_rows(struct codectl_region *region, uint64_t off,
 	return nr;
 }
 
-static int retire(struct codectl_region *region, uint64_t off, uint64_t end)
+/* Rows, and names that may be left of a function whose rows are gone already. */
+static int retire(struct codectl_region *region, uint64_t off, uint64_t end,
+		  int *names)
 {
-	int ret;
+	int ret = 0;
 
-	if (!region->max_tables)
-		return codectl_names_forget(region, off, end);
-
-	ret = retire_rows(region, off, end, false);
-	if (ret > 0) {
+	if (region->max_tables)
+		ret = retire_rows(region, off, end, false);
+	if (ret > 0)
 		retire_rows(region, off, end, true);
-		codectl_names_forget(region, off, end);
-	}
+	*names = ret < 0 ? 0 : codectl_names_forget(region, off, end);
 
-	return ret;
+	return region->max_tables ? ret : *names;
 }
 
 int codectl_region_retire(struct codectl_region *region, uint64_t start,
 			  uint64_t len)
 {
 	uint64_t off = start - region->text_start;
-	int ret;
+	int ret, names = 0;
 
 	ret = check_range(region, off, len);
 	if (!ret)
-		ret = retire(region, off, off + len);
-	if (ret > 0 &&
+		ret = retire(region, off, off + len, &names);
+	if ((ret > 0 || names) &&
 	    codectl_names_wanted(CODECTL_NAMES_POLL | CODECTL_NAMES_EVENT))
 		codectl_names_retired(start, len);
 

@@ -98,6 +98,7 @@ static void lay_out_names(struct codectl_region *region,
 	region->name_index = add_part(region, sizeof(uint32_t) *
 				codectl_name_granules(region->text_len));
 	region->names = add_part(region, names);
+	region->name_map = add_part(region, region->names_max);
 }
 
 /* Whether all tables can be in one chain. */
@@ -136,6 +137,7 @@ static struct codectl_region *map_region(const struct codectl_region *layout)
 	*region = *layout;
 	region->name_index = (void *)(map + (uintptr_t)layout->name_index);
 	region->names = map + (uintptr_t)layout->names;
+	region->name_map = (void *)(map + (uintptr_t)layout->name_map);
 	if (region->max_tables) {
 		region->tables = map + (uintptr_t)layout->tables;
 		region->tail = codectl_table(region, 0);
@@ -180,7 +182,8 @@ static int register_region(struct codectl_region *region)
 		info.seq = (uintptr_t)&region->seq;
 
 	ret = codectl_syscall(CODE_REGISTER_JIT, &info, sizeof(info), 0);
-	region->registered = !ret;
+	/* A filter may as well pretend that the call worked. */
+	region->registered = !ret && !codectl_probe();
 	switch (ret) {
 	case -EINVAL:
 	case -ENOMEM:
@@ -209,64 +212,59 @@ static bool unregister_region(const struct codectl_region *region)
 	return !ret || ret == -ENOENT;
 }
 
-/* What is not in the list, or not any more. */
-static void release(struct codectl_region *region)
+/* The call may be switched off for a while: then an empty table is left. */
+static void dispose(struct codectl_region *region, bool unregistered)
 {
-	/* The call may be switched off for a while: leave an empty table. */
-	if (unregister_region(region))
+	if (unregistered)
 		munmap(region, region->map_len);
 	else if (region->max_tables)
 		codectl_init_table(region, codectl_table(region, 0), 0);
 }
 
-static void unlist(struct codectl_region *region)
+/* Its text was unmapped, and other text is there now; read by its writer. */
+static void make_stale(struct codectl_region *region)
 {
-	codectl_list_remove(region);
 	codectl_event_retire(region->text_start, region->text_len);
-}
-
-/* Its text was unmapped, and other text is there now. */
-static void supersede(struct codectl_region *region)
-{
-	unlist(region);
 	region->registered = false;
-	/* Nothing that is added is in it; read by its writer. */
-	__atomic_store_n(&region->text_len, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&region->stale, 1, __ATOMIC_RELAXED);
 }
 
 /*
- * Takes what is listed in a region's place out of the list.  false: it is there
- * still, for all that the kernel says.
+ * How many regions from @at on are in a region's place though the kernel has dropped
+ * them, or else would not have taken it; -EEXIST: they are there still.
  */
-static bool take_place(const struct codectl_region *region)
+static int count_stale(const struct codectl_region *region, size_t at)
 {
-	struct codectl_region *old;
-	size_t at;
+	const struct codectl_list *list = codectl_list;
+	int nr = 0;
 
-	for (;;) {
-		at = codectl_list_find(codectl_list, region->text_start);
-		if (at == codectl_list->nr)
-			return true;
-		old = codectl_list->regions[at];
-		if (old->text_start >= codectl_region_end(region))
-			return true;
-		if (!region->registered || !old->registered)
-			return false;
-		supersede(old);
+	for (; at < list->nr; at++, nr++) {
+		if (list->regions[at]->text_start >= codectl_region_end(region))
+			break;
+		if (!region->registered || !list->regions[at]->registered)
+			return -EEXIST;
 	}
+
+	return nr;
 }
 
 static int list_region(struct codectl_region *region)
 {
-	int ret = register_region(region);
+	size_t at = codectl_list_find(codectl_list, region->text_start);
+	int ret, nr, i;
 
+	ret = register_region(region);
 	if (ret)
 		return ret;
-	if (!take_place(region))
-		return -EEXIST;
+	nr = count_stale(region, at);
+	if (nr < 0)
+		return nr;
 	if (!codectl_list_reserve())
 		return -ENOMEM;
-	codectl_list_add(region);
+
+	for (i = 0; i < nr; i++)
+		make_stale(codectl_list->regions[at + i]);
+	codectl_list_change(at, nr, region);
 
 	return 0;
 }
@@ -297,7 +295,7 @@ static int open_region(uint64_t text, uint64_t len,
 		return -ENOMEM;
 	ret = list_region(region);
 	if (ret)
-		release(region);
+		dispose(region, unregister_region(region));
 	else
 		*regionp = region;
 
@@ -319,28 +317,35 @@ int codectl_region_open(const void *text, size_t len,
 	    !attr_valid(attr) || !lay_out(&layout, start, len, attr, 0))
 		return -EINVAL;
 
-	codectl_lock();
+	codectl_change_begin();
 	ret = open_region(start, len, attr, regionp);
-	codectl_unlock();
+	codectl_change_end();
 
 	return ret;
 }
 
 void codectl_region_close(struct codectl_region *region)
 {
+	bool unregistered;
+
 	if (!region)
 		return;
 
-	codectl_lock();
-	if (region->text_len)
-		unlist(region);
-	release(region);
-	codectl_unlock();
+	codectl_change_begin();
+	unregistered = unregister_region(region);
+	if (!region->stale) {
+		codectl_list_change(codectl_list_find(codectl_list,
+						      region->text_start),
+				    1, NULL);
+		codectl_event_retire(region->text_start, region->text_len);
+	}
+	codectl_change_end();
+	dispose(region, unregistered);
 }
 
 /*
- * Does the kernel know it still?  It takes nothing in its place then, as a filter
- * does that pretends to be one.  Where the call is switched off nobody can tell.
+ * Does the kernel know it still?  It takes nothing in its place then; what it takes
+ * for a moment ends stacks.  Where the call is switched off nobody can tell.
  */
 static bool is_known(const struct codectl_region *region)
 {
@@ -348,6 +353,7 @@ static bool is_known(const struct codectl_region *region)
 		.text_start = region->text_start,
 		.text_end = codectl_region_end(region),
 		.jit_flags = CODE_JIT_DEFAULT_RULE,
+		.info = CODE_FRE_UNKNOWN,
 	};
 	int ret;
 

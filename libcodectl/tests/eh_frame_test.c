@@ -200,6 +200,7 @@ static void rules_that_are_not_known(void)
 		/* the CFA: an expression, another register */
 		{ "\x0f\2\x77\x08", 4, CODE_FRE_UNKNOWN },
 		{ "\x0c\x0a\x08", 3, CODE_FRE_UNKNOWN },
+		{ "\x0f\2\x77\x08\x0e\x10", 6, CODE_FRE_UNKNOWN },
 		/* the return address: an expression, a register, nowhere */
 		{ "\x10\x10\2\x77\x08", 5, CODE_FRE_UNKNOWN },
 		{ "\x09\x10\2", 3, CODE_FRE_UNKNOWN },
@@ -373,6 +374,25 @@ static void parts_that_lie_apart(void)
 	CHECK_EQ(add_section(), -EEXIST);
 }
 
+/* Between functions there may be others' code. */
+static void others_in_between(void)
+{
+	struct codectl_region *region;
+
+	text = test_text(LEN);
+	begin();
+	put_fde(text, 64, "", 0);
+	put_fde(text + PAGE, 64, "", 0);
+	put_fde(text + 3 * PAGE, 64, "", 0);
+	CHECK_EQ(add_section(), 0);
+	CHECK_EQ(codectl_region_open((void *)(text + 64), PAGE - 64, NULL,
+				     &region), -EEXIST);
+	CHECK_EQ(codectl_region_open((void *)(text + 2 * PAGE), PAGE, NULL,
+				     &region), 0);
+	check_rule(PAGE, CODE_FRE_BASE_SP, 8, 0);
+	check_rule(3 * PAGE, CODE_FRE_BASE_SP, 8, 0);
+}
+
 /* 'S': the return address is that of an instruction. */
 static void augmentations(void)
 {
@@ -464,6 +484,7 @@ static const struct test tests[] = {
 	TEST(without_rules),
 	TEST(order_and_overlap),
 	TEST(parts_that_lie_apart),
+	TEST(others_in_between),
 	TEST(augmentations),
 	TEST(malformed_sections),
 	TEST(damaged_sections),

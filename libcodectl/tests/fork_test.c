@@ -275,11 +275,22 @@ static void while_opening(void)
 /* --- a program that ends amid a fork, where the library has its lock */
 
 static bool leaving;
+static bool nesting;
 
 static void leave(void)
 {
+	pid_t pid;
+
 	if (leaving)
 		exit(0);
+	if (!nesting)
+		return;
+	/* As a signal handler may, where fork() has called the library. */
+	nesting = false;
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	test_wait(pid);
 }
 
 /* The first of all; so that it is called last before a fork. */
@@ -305,6 +316,24 @@ static void end_in_fork(void)
 	test_wait(pid);
 }
 
+/* Neither of the two has the lock afterwards. */
+static void fork_in_fork(void)
+{
+	struct codectl_region *other;
+	uint64_t other_text;
+	pid_t pid;
+
+	alarm(20);
+	nesting = true;
+	pid = fork();
+	CHECK(!nesting);
+	other = test_open(PAGE, NULL, &other_text);
+	codectl_region_close(other);
+	if (!pid)
+		_exit(0);
+	test_wait(pid);
+}
+
 static const struct test tests[] = {
 	TEST(while_appending),
 	TEST(while_rewriting),
@@ -312,6 +341,7 @@ static const struct test tests[] = {
 	TEST(while_looking_up),
 	TEST(while_opening),
 	TEST(end_in_fork),
+	TEST(fork_in_fork),
 };
 
 int main(void)

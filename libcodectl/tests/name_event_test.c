@@ -245,6 +245,35 @@ static void name_is_not_kept(void)
 	tracer_off(tracer);
 }
 
+/* What takes the place of others, with a name or without, says that they are gone. */
+static void names_are_replaced(void)
+{
+	const struct code_jit_unwind_fre rule = { .cfa_off = 16,
+						  .ra_off = -8 };
+	struct codectl_region_attr attr = {
+		.flags = CODECTL_REGION_NO_ROWS,
+		.jit_flags = CODE_JIT_DEFAULT_RULE,
+		.default_rule = &rule,
+	};
+
+	start();
+	codectl_region_close(region);
+	region = test_open(LEN, &attr, &text);
+	switch_on(tracer);
+	CHECK_EQ(codectl_region_add(region, text, 16, NULL, 0, "a"), 0);
+	check_begin(tracer);
+	check_add(tracer, 0, "a");
+	check_end(tracer, 1);
+	CHECK_EQ(codectl_region_add(region, text, 16, NULL, 0, "b"), 0);
+	check_retire(tracer, 0, 16);
+	check_add(tracer, 0, "b");
+	CHECK_EQ(codectl_region_add(region, text, 32, NULL, 0, NULL), 0);
+	check_retire(tracer, 0, 32);
+	CHECK_EQ(codectl_region_add(region, text, 32, NULL, 0, NULL), 0);
+	check_no_more(tracer);
+	tracer_off(tracer);
+}
+
 static void beside_perf_map(void)
 {
 	char path[64], line[128], want[128];
@@ -511,6 +540,7 @@ static const struct test tests[] = {
 	TEST(off_unnoticed),
 	TEST(second_tracer),
 	TEST(name_is_not_kept),
+	TEST(names_are_replaced),
 	TEST(beside_perf_map),
 	TEST(other_bits),
 	TEST(switched_off),

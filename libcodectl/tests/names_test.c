@@ -397,29 +397,42 @@ static void no_space_for_names(void)
 	unlink(path);
 }
 
-/* Whatever was there before, and however often. */
+/* Whatever was there before, and however often; none is in the place of another. */
 static void names_of_reused_code(void)
 {
 	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
-					    .name_bytes = 16 * 1024 };
-	char name[1001];
-	uint32_t i;
+					    .name_bytes = 14 * 1024 };
+	char want[16384], *end = want, name[100];
+	uint32_t lens[100] = { 0 }, i, at;
 
-	region = test_open(LEN, &attr, &text);
+	start(&attr);
 	for (i = 0; i < 100; i++)
-		add(16 * i, "a name of some length");
+		add(16 * i, "");
 	for (i = 0; i < 100000; i++) {
-		uint32_t off = 16 * test_random(100);
-
-		CHECK_EQ(codectl_region_retire(region, text + off, 16), 1);
-		fill_name(name, test_random(70));
-		add(off, name);
+		at = test_random(100);
+		CHECK_EQ(codectl_region_retire(region, text + 16 * at, 16), 1);
+		lens[at] = test_random(70);
+		fill_name(name, lens[at]);
+		add(16 * at, name);
 	}
 	CHECK_EQ(stat_of_region().names, 100);
 	CHECK_EQ(stat_of_region().names_lost, 0);
+
+	CHECK_EQ(codectl_perf_map(1), 0);
+	for (i = 0; i < 100; i++) {
+		fill_name(name, lens[i]);
+		end = line(end, 16 * i, 16, name);
+	}
+	check_file(want);
+	unlink(path);
 }
 
-/* Space that is in pieces is put together when it is needed. */
+static void retire_one(uint32_t i)
+{
+	CHECK_EQ(codectl_region_retire(region, text + 16 * i, 16), 1);
+}
+
+/* What is free is joined when it is needed; by itself where it lies together. */
 static void names_get_longer(void)
 {
 	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
@@ -431,22 +444,32 @@ static void names_get_longer(void)
 	for (i = 0; i < 2048; i++)
 		add(16 * i, "short");
 	CHECK_EQ(stat_of_region().names_lost, 0);
-	for (i = 0; i < 2048; i++)
-		if (i % 16)
-			CHECK_EQ(codectl_region_retire(region, text + 16 * i,
-						       16), 1);
+	for (i = 1024; i < 2048; i++)
+		retire_one(i);
 	fill_name(name, 1000);
 	for (i = 0; i < 32; i++)
-		add(16 * (16 * i + 1), name);
-	CHECK_EQ(stat_of_region().names, 128 + 32);
+		add(16 * (1024 + i), name);
 	CHECK_EQ(stat_of_region().names_lost, 0);
 
+	/* Of each 1024 bytes some are in use: a task for compacting. */
+	for (i = 0; i < 1024; i++)
+		if (i % 16 && i % 16 != 5)
+			retire_one(i);
+	add(16 * 1100, name);
+	CHECK_EQ(stat_of_region().names_lost, 1);
+	CHECK_EQ(codectl_region_compact(region), 0);
+	for (i = 32; i < 60; i++)
+		add(16 * (1024 + i), name);
+	CHECK_EQ(stat_of_region().names_lost, 1);
+	CHECK_EQ(stat_of_region().names, 2 * 64 + 60);
+
 	CHECK_EQ(codectl_perf_map(1), 0);
-	for (i = 0; i < 128; i++) {
+	for (i = 0; i < 64; i++) {
 		end = line(end, 256 * i, 16, "short");
-		if (i < 32)
-			end = line(end, 256 * i + 16, 16, name);
+		end = line(end, 256 * i + 80, 16, "short");
 	}
+	for (i = 0; i < 60; i++)
+		end = line(end, 16 * (1024 + i), 16, name);
 	check_file(want);
 	unlink(path);
 }
@@ -468,6 +491,11 @@ static void names_of_retired_parts(void)
 	line(want, 0, 16, "new");
 	check_file(want);
 	unlink(path);
+
+	/* Nor is a name left when nothing else is. */
+	CHECK_EQ(codectl_region_retire(region, text + 8, 8), 1);
+	CHECK_EQ(codectl_region_retire(region, text, 16), 0);
+	CHECK_EQ(stat_of_region().names, 0);
 }
 
 static void name_only(uint32_t off, uint32_t len, const char *name)

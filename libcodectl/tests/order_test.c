@@ -245,8 +245,7 @@ static void named(void)
 	link = find(ORDER_STORE, index_of(128), 0);
 	CHECK(id < link);
 	CHECK(is_release(events[link].order));
-	id = find(ORDER_STORE, (uintptr_t)&region->next_id, 0);
-	CHECK(link < id);
+	id = find(ORDER_STORE, (uintptr_t)&region->next_id, link);
 	CHECK(is_release(events[id].order));
 }
 
@@ -274,7 +273,7 @@ static void forgotten(void)
 #define NEW	"a new name that is longer than a word, too"
 
 static const struct codectl_func new_func = {
-	.off = 80, .len = 16, .name = NEW,
+	.off = 80, .len = 16, .name = NEW, .kept = true,
 };
 
 static void rename_function(void)
@@ -333,7 +332,7 @@ static bool change_amid(size_t at, const char *old, void (*change)(void))
 		return false;
 	/* Who publishes does so then. */
 	if (change != retire_function)
-		codectl_names_added(region, &new_func, true);
+		codectl_names_added(region, &new_func);
 	CHECK_EQ(codectl_perf_map(0), 0);
 	check_told(old, change != retire_function);
 	CHECK_EQ(unlink(map_path()), 0);
@@ -433,6 +432,72 @@ static void forked_amid_rewriting(void)
 	CHECK(at > 50);
 }
 
+/* --- another thread that forks while a function is appended, at whatever access */
+
+static uint64_t told_ids[4];
+static unsigned int nr_told;
+
+static int note_name(const struct codectl_name *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_told; i++)
+		CHECK(told_ids[i] != name->id);
+	CHECK(nr_told < ARRAY_SIZE(told_ids));
+	told_ids[nr_told++] = name->id;
+
+	return 0;
+}
+
+/* The writer is not there: its function is, with its name, or both will be. */
+static void go_on_in_child(void)
+{
+	bool there;
+
+	forked = fork();
+	CHECK(forked >= 0);
+	if (forked)
+		return;
+
+	add(64, "later");
+	there = test_id(text + 32) == 1;
+	nr_told = 0;
+	codectl_lock();
+	codectl_names_replay(CODECTL_EVENT, note_name);
+	codectl_unlock();
+	CHECK(nr_told == 2 || nr_told == 3);
+	CHECK_EQ(codectl_region_retire(region, text, 3 * 32), 2 + there);
+	CHECK_EQ(codectl_names_forget(region, 0, LEN), 0);
+	CHECK_EQ(codectl_region_compact(region), 0);
+	add(32, "again");
+	CHECK_EQ(test_id(text + 32), 1);
+	_exit(0);
+}
+
+static bool fork_beside(size_t at)
+{
+	open_region(CODECTL_REGION_REWRITE, 0, 4);
+	add(0, "before");
+	intrude_at = at;
+	intrude = go_on_in_child;
+	add(32, "interrupted");
+	if (intrude)
+		return false;
+	test_wait(forked);
+	codectl_region_close(region);
+
+	return true;
+}
+
+static void forked_amid_appending(void)
+{
+	size_t at = 0;
+
+	while (fork_beside(at))
+		at++;
+	CHECK(at > 10);
+}
+
 /* --- what it costs: accesses to what others may see */
 
 #define MANY	2000
@@ -497,13 +562,13 @@ static void lookups_and_removal(void)
 	add(0, NULL);
 	nr_events = 0;
 	CHECK_EQ(codectl_lookup(text, &rule), 0);
-	count = find(ORDER_CHANGE, (uintptr_t)&readers[phase], 0);
+	count = find(ORDER_CHANGE, (uintptr_t)&counts()[phase], 0);
 	list = find(ORDER_LOAD, (uintptr_t)&codectl_list, 0);
 	CHECK(count < list);
 	CHECK_EQ(events[count].order, __ATOMIC_SEQ_CST);
 	CHECK_EQ(events[list].order, __ATOMIC_SEQ_CST);
 	CHECK(is_release(events[nr_events - 1].order));
-	CHECK_EQ(events[nr_events - 1].at, (uintptr_t)&readers[phase]);
+	CHECK_EQ(events[nr_events - 1].at, (uintptr_t)&counts()[phase]);
 
 	other = test_open(LEN, NULL, &other_text);
 	nr_events = 0;
@@ -511,10 +576,10 @@ static void lookups_and_removal(void)
 	CHECK(codectl_list->nr == 1 && codectl_list->regions[0] == other);
 	list = find(ORDER_STORE, (uintptr_t)&codectl_list, 0);
 	CHECK_EQ(events[list].order, __ATOMIC_SEQ_CST);
-	count = find(ORDER_LOAD, (uintptr_t)&readers[0], 0);
+	count = find(ORDER_LOAD, (uintptr_t)&counts()[0], 0);
 	CHECK(list < count);
 	CHECK_EQ(events[count].order, __ATOMIC_SEQ_CST);
-	count = find(ORDER_LOAD, (uintptr_t)&readers[1], 0);
+	count = find(ORDER_LOAD, (uintptr_t)&counts()[1], 0);
 	CHECK(list < count);
 	CHECK_EQ(events[count].order, __ATOMIC_SEQ_CST);
 }
@@ -528,8 +593,20 @@ static void added_to_the_list(void)
 	open_region(0, 0, 3);
 	list = find(ORDER_STORE, (uintptr_t)&codectl_list, 0);
 	CHECK_EQ(events[list].order, __ATOMIC_SEQ_CST);
-	count = find(ORDER_LOAD, (uintptr_t)&readers[0], 0);
+	count = find(ORDER_LOAD, (uintptr_t)&counts()[0], 0);
 	CHECK(list < count);
+}
+
+/* There is space in the list for all that are in it. */
+static void list_that_grows(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 600; i++) {
+		nr_events = 0;
+		open_region(0, 0, 3);
+		CHECK(codectl_list->nr <= pair.max);
+	}
 }
 
 static unsigned int yields;
@@ -537,11 +614,14 @@ static unsigned int yields;
 /* The lookup that was waited for ends. */
 void order_yield(void)
 {
-	CHECK(readers[0] || readers[1]);
+	CHECK(counts()[0] || counts()[1]);
+	/* In the middle of a lookup a handler may fork. */
+	CHECK(codectl_trylock());
+	codectl_unlock();
 	if (++yields % 3)
 		return;
-	readers[0] = 0;
-	readers[1] = 0;
+	counts()[0] = 0;
+	counts()[1] = 0;
 }
 
 /*
@@ -555,7 +635,7 @@ static void closing_waits_for_both_counts(void)
 	for (i = 0; i < 4; i++) {
 		open_region(0, 0, 3);
 		phase = i / 2;
-		readers[i % 2] = 1;
+		counts()[i % 2] = 1;
 		yields = 0;
 		nr_events = 0;
 		codectl_region_close(region);
@@ -563,25 +643,42 @@ static void closing_waits_for_both_counts(void)
 	}
 }
 
-/* Threads that were looking something up are not in the child. */
+/*
+ * Threads that were looking something up are not in the child; a lookup that a
+ * signal handler has interrupted is, and ends there, too.
+ */
 static void lookups_at_a_fork(void)
 {
+	unsigned int i;
+	int *entered;
 	pid_t pid;
 
 	open_region(0, 0, 3);
-	readers[0] = 2;
-	readers[1] = 1;
+	entered = enter();
+	/* Ancestors may have left their counts. */
+	for (i = 0; i < FORKS; i++)
+		if (readers[i] != counts())
+			readers[i][0] = 3;
+	for (i = 0; i < FORKS; i++)
+		if (readers[i] != counts())
+			readers[i][1] = 3;
+	counts()[0] += 2;
+	counts()[1] += 1;
 	pid = fork();
 	if (!pid) {
-		CHECK_EQ(readers[0], 0);
-		CHECK_EQ(readers[1], 0);
+		CHECK_EQ(counts()[0], 0);
+		CHECK_EQ(counts()[1], 0);
+		leave(entered);
+		CHECK_EQ(counts()[0], 0);
+		CHECK_EQ(counts()[1], 0);
 		codectl_region_close(region);
 		CHECK_EQ(yields, 0);
 		_exit(0);
 	}
 	test_wait(pid);
-	CHECK_EQ(readers[0], 2);
-	CHECK_EQ(readers[1], 1);
+	leave(entered);
+	CHECK_EQ(counts()[0], 2);
+	CHECK_EQ(counts()[1], 1);
 }
 
 static const struct test tests[] = {
@@ -589,6 +686,7 @@ static const struct test tests[] = {
 	TEST(rewritten),
 	TEST(replayed),
 	TEST(forked_amid_rewriting),
+	TEST(forked_amid_appending),
 	TEST(renamed_amid_a_replay),
 	TEST(retired_amid_a_replay),
 	TEST(added_amid_a_replay),
@@ -599,6 +697,7 @@ static const struct test tests[] = {
 	TEST(adding_beside_many),
 	TEST(lookups_and_removal),
 	TEST(added_to_the_list),
+	TEST(list_that_grows),
 	TEST(closing_waits_for_both_counts),
 	TEST(lookups_at_a_fork),
 };

@@ -292,6 +292,8 @@ static void filter_that_pretends(void)
 	CHECK_EQ(codectl_probe(), -ENOSYS);
 	region = test_open(LEN, NULL, &text);
 	CHECK_EQ(is_registered(region), 0);
+	CHECK_EQ(try_open(LEN, NULL), -EEXIST);
+	CHECK_EQ(test_add(region, text, 16, 1, NULL), 0);
 	codectl_region_close(region);
 }
 
