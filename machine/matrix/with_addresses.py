@@ -9,12 +9,19 @@ import sys
 import bcc
 
 symbol = bcc.BPF.sym
+make = bcc.BPF.__init__
 
 
 def sym(addr, pid, *args, **kwargs):
     return b"%x %s" % (addr, symbol(addr, pid, *args, **kwargs))
 
 
+def init(self, *args, cflags=(), **kwargs):
+    # As the kernel's own are compiled since Linux 6.19.
+    make(self, *args, cflags=[*cflags, "-fms-extensions"], **kwargs)
+
+
 bcc.BPF.sym = staticmethod(sym)
+bcc.BPF.__init__ = init
 del sys.argv[0]
 runpy.run_path(sys.argv[0], run_name="__main__")
