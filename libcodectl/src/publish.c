@@ -129,19 +129,20 @@ static bool add_default_row(const struct codectl_region *region,
 	return true;
 }
 
-static int publish(struct codectl_region *region, struct codectl_func func)
+/* With @row as its only one, if it has none. */
+static int publish(struct codectl_region *region, struct codectl_func *func,
+		   struct code_jit_unwind_fre *row)
 {
-	struct code_jit_unwind_fre row;
 	int ret;
 
 	if (CODECTL_UNLIKELY(!region->max_tables))
-		return func.nr ? -EINVAL : 0;
-	if (func.nr ? !rows_valid(&func) : !add_default_row(region, &func, &row))
+		return func->nr ? -EINVAL : 0;
+	if (func->nr ? !rows_valid(func) : !add_default_row(region, func, row))
 		return -EINVAL;
 
-	ret = append(region, &func);
+	ret = append(region, func);
 	if (CODECTL_UNLIKELY(ret))
-		ret = codectl_rewrite_add(region, &func, ret);
+		ret = codectl_rewrite_add(region, func, ret);
 
 	return ret;
 }
@@ -169,6 +170,7 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 		.rows = rows,
 		.name = name,
 	};
+	struct code_jit_unwind_fre row;
 	int ret;
 
 	ret = check_range(region, off, len);
@@ -177,12 +179,13 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 	/* The size of a row, and of a name. */
 	if (CODECTL_UNLIKELY(len > UINT32_MAX))
 		return -EINVAL;
-	ret = publish(region, func);
+	ret = publish(region, &func, &row);
 	if (CODECTL_UNLIKELY(ret))
 		return ret;
 
 	/* A function may have retired but for a part that has no row. */
-	func.replaces = codectl_names_forget(region, off, off + len);
+	if (region->names_kept)
+		func.replaces = codectl_names_forget(region, off, off + len);
 	func.kept = name && codectl_name_keep(region, &func);
 	if (codectl_names_wanted(CODECTL_NAMES_ANY))
 		codectl_names_added(region, &func);
