@@ -219,6 +219,13 @@ TEST_F(table, saved_sp)
 	stub_fp_off = -STUB_FRAME;
 	table_of(self, &row, 1);
 	walk_stub(_metadata, self, COMPLETE, COMPLETE);
+	/* From above the frame, where all offsets are as they are of a CFA. */
+	row.cfa_off -= STUB_FRAME + 8;
+	row.ra_off -= STUB_FRAME + 8;
+	row.fp_off -= STUB_FRAME + 8;
+	stub_fp_off = 8;
+	table_of(self, &row, 1);
+	walk_stub(_metadata, self, COMPLETE, COMPLETE);
 	stub_fp_off = 0;
 	stub_plant_cfa = false;
 }
