@@ -244,22 +244,25 @@ TEST_F(table, saved_sp_that_is_none)
 	stub_plant = 0;
 }
 
-/* What the stub's frame pointer leads to: the caller's SP, RA and frame pointer. */
+/*
+ * What the stub's frame pointer leads to the last of: the caller's SP, RA and frame
+ * pointer.  By their offsets alone they could be those of a usual frame.
+ */
 static uint64_t elsewhere[4];
 
 static void walk_elsewhere(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(table) * self, unsigned int ra_off)
 {
 	const jit_row rows[] = {
-		{ STUB_SIZE, 0, 0, 8, 16, CODE_FRE_FP_SAVED | CODE_FRE_SP_SAVED },
+		{ STUB_SIZE, 0, -16, -8, 0, CODE_FRE_FP_SAVED | CODE_FRE_SP_SAVED },
 		{ STUB_SIZE, STUB_SIZE, OUTERMOST },
 	};
 
 	table_of(self, rows, 2);
 	elsewhere[0] = addr_of(&elsewhere[3]) & -8;
 	elsewhere[1] = addr_of(self->stub.text) + ra_off;
-	elsewhere[2] = addr_of(elsewhere);
-	stub_fp = addr_of(elsewhere);
+	elsewhere[2] = addr_of(&elsewhere[2]);
+	stub_fp = addr_of(&elsewhere[2]);
 	ASSERT_EQ(0, stub_register_jit(&self->stub));
 	stub_run(&self->stub, NULL);
 	stub_fp = 0;
