@@ -6,7 +6,6 @@
  * those of the psABI, figure 3.36.  Of the rules for registers those of FP, SP and
  * the return address count.
  */
-#include <limits.h>
 #include <string.h>
 
 #include "cfi.h"

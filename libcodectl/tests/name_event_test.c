@@ -248,17 +248,9 @@ static void name_is_not_kept(void)
 /* What takes the place of others, with a name or without, says that they are gone. */
 static void names_are_replaced(void)
 {
-	const struct code_jit_unwind_fre rule = { .cfa_off = 16,
-						  .ra_off = -8 };
-	struct codectl_region_attr attr = {
-		.flags = CODECTL_REGION_NO_ROWS,
-		.jit_flags = CODE_JIT_DEFAULT_RULE,
-		.default_rule = &rule,
-	};
-
 	start();
 	codectl_region_close(region);
-	region = test_open(LEN, &attr, &text);
+	region = test_open_without_rows(LEN, &text);
 	switch_on(tracer);
 	CHECK_EQ(codectl_region_add(region, text, 16, NULL, 0, "a"), 0);
 	check_begin(tracer);

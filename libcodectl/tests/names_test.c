@@ -506,16 +506,10 @@ static void name_only(uint32_t off, uint32_t len, const char *name)
 /* In any order, over one another, and withdrawn. */
 static void names_without_rows(void)
 {
-	const struct code_jit_unwind_fre rule = { .cfa_off = 16,
-						  .ra_off = -8 };
-	struct codectl_region_attr attr = {
-		.flags = CODECTL_REGION_NO_ROWS,
-		.jit_flags = CODE_JIT_DEFAULT_RULE,
-		.default_rule = &rule,
-	};
 	char want[4096], *end = want;
 
-	start(&attr);
+	unlink(map_path());
+	region = test_open_without_rows(LEN, &text);
 	name_only(4096, 64, "high");
 	name_only(64, 64, "low");
 	name_only(1000, 7, "replaced");

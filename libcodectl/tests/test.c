@@ -79,6 +79,19 @@ struct codectl_region *test_open(size_t len,
 	return region;
 }
 
+struct codectl_region *test_open_without_rows(size_t len, uint64_t *text)
+{
+	const struct code_jit_unwind_fre rule = { .cfa_off = 16,
+						  .ra_off = -8 };
+	struct codectl_region_attr attr = {
+		.flags = CODECTL_REGION_NO_ROWS,
+		.jit_flags = CODE_JIT_DEFAULT_RULE,
+		.default_rule = &rule,
+	};
+
+	return test_open(len, &attr, text);
+}
+
 struct code_jit_unwind_fre test_row(uint32_t ip_off, uint32_t size, int32_t id)
 {
 	return (struct code_jit_unwind_fre) {

@@ -54,6 +54,9 @@ struct codectl_region *test_open(size_t len,
 				 const struct codectl_region_attr *attr,
 				 uint64_t *text);
 
+/* The same with a default rule and names only. */
+struct codectl_region *test_open_without_rows(size_t len, uint64_t *text);
+
 /* A row that says which one it is. */
 struct code_jit_unwind_fre test_row(uint32_t ip_off, uint32_t size,
 				    int32_t id);
