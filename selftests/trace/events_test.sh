@@ -19,10 +19,28 @@ tail -n 3 "$work/stop" | sed 's/^/# /'
 grep -q 'codectl:unwind_stop: ip=0x[0-9a-f]* sp=0x[0-9a-f]* frames=[0-9]* reason=' "$work/stop"
 result $? "a walk that is cut short says why"
 
-trace-cmd record -q -o "$work/map.dat" -e codectl "$program" 2 2 > "$work/map.said" 2>&1
+# trace_cmd NAME COMMAND... - what was traced is in NAME
+#
+# Not by "trace-cmd record": a command that ends before the processes that read the
+# buffers are ready for a signal leaves an empty trace.
+trace_cmd()
+{
+	trace=$work/$1
+	shift
+	{
+		trace-cmd start -e codectl && "$@" && trace-cmd stop &&
+			trace-cmd extract -o "$trace.dat"
+	} > "$trace.said" 2>&1
+	status=$?
+	sed 's/^/# /' "$trace.said"
+	trace-cmd reset
+	trace-cmd report -i "$trace.dat" > "$trace" 2> "$trace.errors" && return $status
+}
+
+# The child of perf has objects of its own until it executes the program.
+trace_cmd map perf stat -o "$work/stat" -- "$program" 2 2
 result $? "trace-cmd records the events of codectl"
-trace-cmd report -i "$work/map.dat" > "$work/map" 2> "$work/map.said"
-grep -v '^cpus=' "$work/map.said" | says_nothing
+grep -v '^cpus=' "$work/map.errors" | says_nothing
 result $? "trace-cmd has nothing to complain of"
 for path in "$program" /usr/lib64/libc.so.6; do
 	build_id=$(readelf -n "$path" | awk '/Build ID:/ { print $3 }')
@@ -36,10 +54,9 @@ result $? "code_unregister, and why"
 # Another process is there before anybody watches.
 "$program" 1 1000000 &
 load=$!
-trace-cmd record -q -o "$work/replay.dat" -e codectl:code_register \
-	sh -c "echo 1 > $tracing/code_replay" > "$work/map.said" 2>&1
+trace_cmd replay sh -c "echo 1 > $tracing/code_replay"
 kill $load
-trace-cmd report -i "$work/replay.dat" 2> /dev/null |
-	grep -q "code_register: *pid=$load .*path=$program\$"
+sed 's/^/# /' "$work/replay"
+grep -q "code_register: *pid=$load .*path=$program\$" "$work/replay"
 result $? "code_replay tells what is registered elsewhere"
 finish
