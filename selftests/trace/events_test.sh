@@ -54,9 +54,14 @@ result $? "code_unregister, and why"
 # Another process is there before anybody watches.
 "$program" 1 1000000 &
 load=$!
+# Once it has a thread, ld.so has registered all that it has.
+for _ in $(seq 1000); do
+	[ "$(find "/proc/$load/task" -mindepth 1 -maxdepth 1 | wc -l)" -lt 2 ] || break
+	usleep 10000
+done
 trace_cmd replay sh -c "echo 1 > $tracing/code_replay"
 kill $load
 sed 's/^/# /' "$work/replay"
-grep -q "code_register: *pid=$load .*path=$program\$" "$work/replay"
+grep -q "^ *sh-.*code_register: *pid=$load .*path=$program\$" "$work/replay"
 result $? "code_replay tells what is registered elsewhere"
 finish
