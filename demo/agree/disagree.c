@@ -31,6 +31,12 @@ static bool is_other_program(const struct divergence *d)
 					    d->in_no_object : d->at_entry);
 }
 
+static bool is_resumed(const struct divergence *d)
+{
+	return !d->user_mode && !d->frame && d->in_sigreturn && d->kernel->nr &&
+	       d->kernel->ips[0] == d->saved_ip;
+}
+
 static bool is_short_dump(const struct divergence *d)
 {
 	return d->frame && d->kernel->nr > d->frame &&
@@ -81,6 +87,11 @@ static const struct class {
 	 * of the old one's address.
 	 */
 	{ "within execve", is_other_program },
+	/*
+	 * Taken within rt_sigreturn(), with the registers of the handler's end; the
+	 * chain is made on the way out, of what the handler had interrupted.
+	 */
+	{ "within rt_sigreturn", is_resumed },
 	/*
 	 * The stack was deeper than the dump, or a page of it was not in memory
 	 * when it was copied, which must not fault: libdwfl ends where the
@@ -219,6 +230,20 @@ static bool is_entry(Dwfl *dwfl, Dwarf_Addr pc)
 	return elf && gelf_getehdr(elf, &ehdr) && pc == ehdr.e_entry + bias;
 }
 
+/* Whether that is where the system call of a signal handler's restorer returns to. */
+static bool is_sigreturn(Dwfl *dwfl, Dwarf_Addr pc)
+{
+	/* mov $__NR_rt_sigreturn,%rax; syscall */
+	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc - 1);
+	GElf_Addr addr = pc - sizeof(code), bias;
+	Elf_Scn *scn = mod ? dwfl_module_address_section(mod, &addr, &bias) : NULL;
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+
+	return data && addr + sizeof(code) <= data->d_size &&
+	       !memcmp((const char *)data->d_buf + addr, code, sizeof(code));
+}
+
 static void describe(Dwfl *dwfl, struct divergence *d)
 {
 	Dwfl_Module *mod;
@@ -228,8 +253,9 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 	/* Code in no known file is not explained by what it lacks. */
 	d->symbol = d->section = d->object = "?";
 	d->has_cfi = d->has_fde = true;
-	d->at_entry = d->by_register = d->in_no_object = false;
+	d->at_entry = d->by_register = d->in_no_object = d->in_sigreturn = false;
 	if (!d->frame) {
+		d->in_sigreturn = is_sigreturn(dwfl, d->ip);
 		d->at_entry = d->kernel->nr && is_entry(dwfl, d->kernel->ips[0]);
 		return;
 	}

@@ -17,13 +17,15 @@ struct trace {
 };
 
 /*
- * Where two traces part.  The caller sets the first five fields, the rest is
+ * Where two traces part.  The caller sets the first seven fields, the rest is
  * found out about the last frame that both have, which decides what comes next.
  */
 struct divergence {
 	unsigned int frame;		/* the first that differs */
 	bool user_mode;			/* where the sample was taken */
 	bool past_compiled;		/* a common frame is in code of no file */
+	uint64_t ip;			/* of the sample */
+	uint64_t saved_ip;		/* where rt_sigreturn() would go on, were it that */
 	const struct trace *kernel, *dwarf;
 
 	const char *symbol, *section, *object;
@@ -33,9 +35,10 @@ struct divergence {
 	bool by_register;		/* its CFA counts from a register that is not SP or FP */
 	bool in_no_object;		/* nor is it in any object */
 	bool at_entry;			/* of no common frame: the chain begins at an entry point */
+	bool in_sigreturn;		/* ... and the sample is of the system call rt_sigreturn */
 };
 
-#define DISAGREE_MAX	8
+#define DISAGREE_MAX	9
 
 /*
  * The class of a divergence, or -1 if it is not explained.  With @attached it is not

@@ -12,7 +12,8 @@
  * are of other processes; "bare", a function without CFI is on the way, and the chain
  * ends there; "past", it is wrong two frames later; "compiled", its memory is of no file;
  * "within", samples are in the kernel, and chains where the program is entered; "entry",
- * only the chains are.
+ * only the chains are; "resumed", samples are within the rt_sigreturn() of a handler, and
+ * chains of what it had interrupted; "handler", they are of something else.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -41,6 +42,10 @@ uint64_t *bare_frame;
 __asm__(".text\n.globl bare\n.type bare, @function\nbare:\n"
 	"push %rbp\nmov %rsp, %rbp\nmov %rbp, bare_frame(%rip)\n"
 	"call *%rdi\npop %rbp\nret\n.size bare, . - bare");
+
+/* Where a restorer's rt_sigreturn() would return to, if it did. */
+extern const char sigreturned[];
+__asm__(".text\nmov $15, %rax\nsyscall\nsigreturned: nop");
 
 static bool is(const char *name)
 {
@@ -165,6 +170,12 @@ static void __attribute__((noinline)) dump(void)
 		sample.user_mode = is("entry");
 		c.chain.ips[0] = getauxval(AT_ENTRY);
 		c.chain.nr = 1;
+	}
+	if (is("resumed") || is("handler")) {
+		sample.user_mode = 0;
+		sample.regs[7] = (uintptr_t)&context;
+		sample.regs[16] = (uintptr_t)sigreturned;
+		c.chain.ips[0] = context.uc_mcontext.gregs[REG_RIP] + is("handler");
 	}
 	/* With the frames of who has called. */
 	if (top > stack_end - 2048)

@@ -17,10 +17,12 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "disagree.h"
@@ -382,6 +384,17 @@ static void classify(struct input *in, struct divergence *d, bool same)
 						    disagree_name(class));
 }
 
+/* Where a handler's end, whose stack pointer is at its ucontext, goes on; or 0. */
+static uint64_t saved_ip(const struct dump_sample *sample)
+{
+	const size_t off = offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]);
+	uint64_t ip = 0;
+
+	if (off + sizeof(ip) <= sample->stack_len)
+		memcpy(&ip, sample->stack + off, sizeof(ip));
+	return ip;
+}
+
 static void compare(struct input *in, const struct dump_sample *sample,
 		    const struct trace *kernel)
 {
@@ -390,6 +403,8 @@ static void compare(struct input *in, const struct dump_sample *sample,
 		.kernel = kernel,
 		.dwarf = &dwarf,
 		.user_mode = sample->user_mode,
+		.ip = sample->regs[16],
+		.saved_ip = saved_ip(sample),
 	};
 	bool same;
 

@@ -69,6 +69,10 @@ run "a chain of the program that execve() starts" check 1 within -a -m 0
 run "... is explained" says 100 "explained: within execve"
 run "... of a sample in the kernel only" check 1 entry -a -m 0
 run "... and else not" says 100 unexplained
+run "a chain of what a signal handler returns to" check 1 resumed -a -m 0
+run "... is explained" says 100 "explained: within rt_sigreturn"
+run "... where the handler's context says so" check 1 handler -a -m 0
+run "... and else not" says 100 unexplained
 
 # judged STATUS REGEX PROGRAM=KIND=SAMPLES...
 judged()
