@@ -14,7 +14,7 @@ counted apart: "gone" are those amid exec or exit, where there is none.
 Prints "samples N", "complete N", "none N", "gone N", "lost N" of all processes together,
 and "ends N WHERE" for each place where an incomplete stack ends, the most frequent
 first. WHERE also says whether code without CFI was on the way, from which on a walk
-goes by what the frame pointer happens to be.
+goes by what the frame pointer happens to be, and whether the tool keeps no more frames.
 """
 import argparse
 import bisect
@@ -40,6 +40,8 @@ BCC_HEAD = re.compile(r"    -\s+.* \((\d+)\)$")
 # Times are for the flame graph alone.
 BPF_TIMES = "@ns["
 KERNEL = 1 << 63
+# What perf -g, bpftrace and bcc keep of a stack, in perf with that of the kernel.
+MOST_FRAMES = 127
 # What the kernel is in where a program is not there yet, or no longer.
 AMID_EXEC = re.compile(r"bprm_execve|begin_new_exec|load_elf_binary|setup_arg_pages")
 AMID_EXIT = re.compile(r"do_exit|do_group_exit|exit_mmap|exit_mm|mmput")
@@ -131,6 +133,7 @@ class Judge:
         """Frames are pairs of address and name, the innermost first."""
         lives = self.lives(pid, all_of_them)
         kernel = [name for addr, name in frames if addr >= KERNEL]
+        full = len(frames) == MOST_FRAMES
         frames = [f for f in frames if f[0] < KERNEL]
         if not lives:
             return
@@ -149,7 +152,8 @@ class Judge:
             self.facts["complete"] += count
         else:
             amid = amid or self.in_execve(*process.find(frames[0][0]))
-            self.where[self.describe(process, frames) + amid] += count
+            cut = ", cut at %d frames" % MOST_FRAMES if full else ""
+            self.where[self.describe(process, frames) + cut + amid] += count
         self.folded[self.fold(process, frames)] += count
 
     def time(self, pid, frames, nr):

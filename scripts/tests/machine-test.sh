@@ -177,6 +177,18 @@ judged "what is invented on the way, and what was lost" "$(printf '%s\n' 'sample
 
 {
 	mapped
+	# shellcheck disable=SC2046
+	sample 7 2.000000 $(yes 5200 | head -n 127)
+	# shellcheck disable=SC2046
+	sample 7 2.100000 $(yes 5200 | head -n 126)
+	# shellcheck disable=SC2046
+	sample 7 2.200000 'ffffffff81000000 do_syscall_64' $(yes 5200 | head -n 126)
+} > "$work/deep"
+judged "what is deeper than a tool keeps" "$(printf '%s\n' 'samples 3' 'complete 0' \
+	'none 0' 'gone 0' 'lost 0' 'ends 2 0x1200 (prog), cut at 127 frames' 'ends 1 0x1200 (prog)')" "$work/deep"
+
+{
+	mapped
 	sample 7 2.000000 'ffffffff81000000 begin_new_exec' 'ffffffff81000010 bprm_execve'
 	sample 7 2.100000 'ffffffff81000000 unmap_vmas' 'ffffffff81000010 exit_mmap'
 	sample 7 2.200000
