@@ -31,13 +31,15 @@ trap 'rm -rf "$dir/root/var/tmp/judged"' EXIT
 all_tools="defer fp bpftrace offcpu bcc dwarf bpfdwarf"
 all_programs=$(sed -n 's/^\([^#[:space:]]*\)[[:space:]].*/\1/p' "$here/matrix/programs" | xargs)
 
+programs=$all_programs
+
 # check_setting NAME=VALUE
 check_setting()
 {
 	local word known
 
 	case $1 in
-	programs=*) known=$all_programs ;;
+	programs=*) known=$all_programs programs=${1#*=} ;;
 	tools=*) known="$all_tools agree" ;;
 	seconds=[1-9]* | agree_seconds=[1-9]* | hertz=[1-9]*) return ;;
 	*) die "no such setting: $1" ;;
@@ -66,7 +68,7 @@ make_job()
 boot()
 {
 	truncate -s 8G "$work/result"
-	"$here/boot.sh" "$dir" --job "$work/job.tar" --result "$work/result" > "$out/console" 2>&1 ||
+	"$here/boot.sh" "$dir" --memory 6G --job "$work/job.tar" --result "$work/result" > "$out/console" 2>&1 ||
 		die "see $out/console: $(tail -n 1 "$out/console")"
 	mkdir "$work/results"
 	tar -xf "$work/result" -C "$work/results" 2> /dev/null ||
@@ -103,43 +105,61 @@ find_ends()
 		/usr/lib/x86_64-linux-gnu/{libc.so.6,ld-linux-x86-64.so.2} > "$out/ends"
 }
 
-# judge NAME - PHASE.PROGRAM.TOOL
+# judge PHASE TOOL PROGRAM
 judge()
 {
-	local name=$1 phase program tool exe facts=$work/facts stacks=()
+	local phase=$1 tool=$2 program=$3 exe name=$1.$3.$2 stacks=()
 
-	IFS=. read -r phase program tool <<< "$name"
 	exe=$(awk -v program="$program" '$1 == program { print $2 }' "$here/matrix/programs")
+	[ ! -e "$work/results/$phase.$tool.txt" ] || stacks=("$work/results/$phase.$tool.txt")
+	if ! "$here/stacks.py" --root "$dir/root" --ends "$out/ends" --exe "$exe" \
+		--folded "$work/$name.folded" "$work/script" "${stacks[@]}" \
+		> "$work/$name.facts" 2> "$work/$name.errors"; then
+		echo "failed $(tail -n 1 "$work/$name.errors")" > "$work/$name.facts"
+		return
+	fi
+	[ ! -s "$work/$name.folded" ] ||
+		"$flamegraph" --hash --title "$program, $tool, $phase tables" \
+			"$work/$name.folded" > "$out/flame/$name.svg"
+}
+
+# judge_tool PHASE TOOL
+judge_tool()
+{
+	local name=$1.$2 program failure='' told=''
+
 	if [ -e "$work/results/$name.failed" ]; then
-		echo "$phase $program $tool failed $(head -n 1 "$work/results/$name.failed")"
-		return
+		failure=$(head -n 1 "$work/results/$name.failed")
+	elif ! script_of "$work/results/$name.data" > "$work/script"; then
+		failure=$(tail -n 1 "$work/script.errors" | grep .) || failure="perf script failed"
 	fi
-	[ ! -e "$work/results/$name.txt" ] || stacks=("$work/results/$name.txt")
-	if ! script_of "$work/results/$name.data" > "$work/script" ||
-		! "$here/stacks.py" --root "$dir/root" --ends "$out/ends" --exe "$exe" --folded "$work/folded" \
-			"$work/script" "${stacks[@]}" > "$facts" 2>> "$work/script.errors"; then
-		echo "$phase $program $tool failed $(tail -n 1 "$work/script.errors")"
-		return
-	fi
-	sed "s/^/$phase $program $tool /" "$facts"
-	[ ! -s "$work/folded" ] ||
-		"$flamegraph" --hash --title "$program, $tool, $phase tables" "$work/folded" \
-			> "$out/flame/$name.svg"
+	for program in $programs; do
+		if [ -n "$failure" ]; then
+			echo "failed $failure" > "$work/$1.$program.$2.facts"
+		else
+			judge "$1" "$2" "$program" &
+			[ "$(jobs -rp | wc -l)" -lt "$(nproc)" ] || wait -n || :
+		fi
+	done
+	wait
+	# What was lost is nobody's in particular.
+	for program in $programs; do
+		sed -e "s/^/$1 $program $2 /" -e "$told" "$work/$1.$program.$2.facts"
+		told='/ lost [0-9]*$/d'
+	done
 }
 
 judge_all()
 {
-	local phase program tool name
+	local phase tool name
 
 	for phase in without with; do
-		while read -r program _; do
-			for tool in $all_tools; do
-				name=$phase.$program.$tool
-				if [ -e "$work/results/$name.data" ] || [ -e "$work/results/$name.failed" ]; then
-					judge "$name"
-				fi
-			done
-		done < <(grep -v '^#' "$here/matrix/programs" | grep .)
+		for tool in $all_tools; do
+			name=$work/results/$phase.$tool
+			if [ -e "$name.data" ] || [ -e "$name.failed" ]; then
+				judge_tool "$phase" "$tool"
+			fi
+		done
 	done
 }
 
@@ -166,7 +186,8 @@ awk -v expected="$here/expected" -f "$here/table.awk" "$out/facts" | tee "$out/t
 	echo "FAILED: the flame graph of a new user does not name perl: see $out/flame/user.svg"
 	failed=1
 }
-"$here/agree.sh" "$agree/stackcheck" "$dir/root" "$work/results" | tee "$out/agree.txt" || failed=1
+"$here/agree.sh" "$agree/stackcheck" "$dir/root" "$work/results" \
+	$((625 * $(wc -w <<< "$programs"))) | tee "$out/agree.txt" || failed=1
 awk -f "$here/../scripts/tap-summary.awk" "$out/packages.tap" || failed=1
 [ "$failed" = 1 ] || rm -rf "$work"
 exit "$failed"

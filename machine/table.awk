@@ -105,7 +105,7 @@ function without_user(program, tool, phase,	key, none, all)
 		printf "  %s, %s: %d of %d, of these %d amid exec or exit\n", program,
 			title[tool], none, all, facts[key, "gone"]
 	if (facts[key, "lost"] > 0.01 * all)
-		printf "  %s, %s: %d were lost\n", program, title[tool], facts[key, "lost"]
+		printf "  %s: %d of all programs were lost\n", title[tool], facts[key, "lost"]
 }
 
 function fail(program, tool, phase, what)

@@ -74,33 +74,30 @@ run "... is explained" says 100 "explained: within rt_sigreturn"
 run "... where the handler's context says so" check 1 handler -a -m 0
 run "... and else not" says 100 unexplained
 
-# judged STATUS REGEX PROGRAM=KIND=SAMPLES...
+# judged STATUS REGEX KIND SAMPLES - where 1250 are asked for
 judged()
 {
-	local expected=$1 regex=$2 name kind nr status
+	local status
 
 	rm -rf "$work/results"
 	mkdir "$work/results"
-	for name in "${@:3}"; do
-		IFS='=' read -r name kind nr <<< "$name"
-		"$work/selfdump" "$work/results/with.$name.agree.dump" "$kind" "$nr" || return
-	done
-	[ -z "$failure" ] || echo "$failure" > "$work/results/with.perl.agree.failed"
-	"$here/../../machine/agree.sh" "$work/stackcheck" '' "$work/results" > "$work/judged"
+	"$work/selfdump" "$work/results/with.agree.dump" "$3" "$4" || return
+	[ -z "$failure" ] || echo "$failure" > "$work/results/with.agree.failed"
+	"$here/../../machine/agree.sh" "$work/stackcheck" '' "$work/results" 1250 > "$work/judged"
 	status=$?
 	cat "$work/judged"
-	[ "$status" = "$expected" ] && grep -q "$regex" "$work/judged"
+	[ "$status" = "$1" ] && grep -q "$2" "$work/judged"
 }
 
 failure=''
-run "a machine whose stacks agree" judged 0 'libdwfl, at 2 programs:' perl=good=1000 musl=good=250
-run "... in too few samples" judged 1 'fewer than 1250 samples' perl=good=1000 musl=good=249
-run "... of which some have nothing to say" judged 1 'fewer than 1250 samples' perl=good=1000 musl=bare=1000
-run "a machine with one wrong stack" judged 1 '^FAILED:' perl=good=1000 musl=wrong=1000
+run "a machine whose stacks agree" judged 0 'of libdwfl:' good 1250
+run "... in too few samples" judged 1 'fewer than 1250 samples' good 1249
+run "... which have nothing to say" judged 1 'fewer than 1250 samples' bare 2000
+run "a machine with one wrong stack" judged 1 '^FAILED:' wrong 2000
 failure='perf_event_open: no'
-run "a recording that has failed" judged 1 '^FAILED: with.perl.agree: perf_event_open: no' musl=good=1000
+run "a recording that has failed" judged 1 '^FAILED: agree: perf_event_open: no' good 2000
 failure=''
 rm "$work/results"/*
 run "a machine on which nobody asked for it" "$here/../../machine/agree.sh" \
-	"$work/stackcheck" '' "$work/results"
+	"$work/stackcheck" '' "$work/results" 1250
 finish

@@ -305,7 +305,7 @@ table "the table, and what is incomplete" 1 "$(cat <<-END
 
 	Without any frame in user space, or lost, above 1 %, with tables:
 	  prog, perf fp,defer: 54 of 254, of these 4 amid exec or exit
-	  prog, perf fp,defer: 9 were lost
+	  perf fp,defer: 9 of all programs were lost
 	FAILED: prog, perf fp,defer, with: 50 of 250 samples without a frame
 	FAILED: prog, perf fp,defer, with: 5.0 % incomplete for no known reason, most of it in g (prog), then no code (5.0 %)
 	FAILED: prog, bcc profile, with: fewer than 20 samples
