@@ -17,10 +17,12 @@ _Static_assert(offsetof(struct code_elf_info, unwind_format) ==
 	       CODE_ELF_INFO_SIZE_VER0, "VER0 of struct code_elf_info");
 _Static_assert(offsetof(struct code_elf_info, sframe_addr) ==
 	       CODE_ELF_INFO_SIZE_VER1, "VER1 of struct code_elf_info");
-_Static_assert(sizeof(struct code_jit_info) == CODE_JIT_INFO_SIZE_VER1,
+_Static_assert(sizeof(struct code_jit_info) == CODE_JIT_INFO_SIZE_VER2,
 	       "size of struct code_jit_info");
 _Static_assert(offsetof(struct code_jit_info, jit_flags) ==
 	       CODE_JIT_INFO_SIZE_VER0, "VER0 of struct code_jit_info");
+_Static_assert(offsetof(struct code_jit_info, slots) ==
+	       CODE_JIT_INFO_SIZE_VER1, "VER1 of struct code_jit_info");
 _Static_assert(sizeof(struct code_unregister_info) ==
 	       CODE_UNREGISTER_INFO_SIZE_VER0,
 	       "size of struct code_unregister_info");

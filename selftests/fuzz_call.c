@@ -29,7 +29,7 @@ static const size_t sizes[][2] = {
 	[CODE_REGISTER_ELF] = { CODE_ELF_INFO_SIZE_VER0,
 				CODE_ELF_INFO_SIZE_VER2 },
 	[CODE_REGISTER_JIT] = { CODE_JIT_INFO_SIZE_VER0,
-				CODE_JIT_INFO_SIZE_VER1 },
+				CODE_JIT_INFO_SIZE_VER2 },
 };
 
 /**
@@ -117,6 +117,28 @@ static void make_elf(struct fuzz *f, struct code_elf_info *elf)
 	}
 }
 
+/* All of it in user space, wherever that is. */
+static void make_granules(struct fuzz *f, struct code_jit_info *jit)
+{
+	const uint64_t text = jit->text_end - jit->text_start;
+	uint64_t slots;
+
+	jit->jit_flags &= ~CODE_JIT_DESCENDING;
+	jit->jit_flags |= CODE_JIT_GRANULES;
+	jit->unwind_head = 0;
+	jit->seq = 0;
+	jit->granule_shift = CODE_JIT_MIN_SHIFT +
+		fuzz_random(f, CODE_JIT_MAX_SHIFT - CODE_JIT_MIN_SHIFT + 1);
+	slots = ((text - 1) >> jit->granule_shift) + 1;
+	jit->slots = one_in(f, 2) ? addr_of(f->section) :
+		     fuzz_random(f, (USER_END - 4 * slots) / 4) * 4 + 4;
+	jit->pool = one_in(f, 2) ? addr_of(f->section) + PAGE / 2 :
+		    fuzz_random(f, (USER_END - PAGE) / 8) * 8 + 8;
+	jit->pool_len = sizeof(struct code_jit_record) +
+		fuzz_random(f, one_in(f, 2) ? PAGE / 2 :
+			    USER_END - jit->pool - PAGE / 2);
+}
+
 static void make_jit(struct fuzz *f, struct code_jit_info *jit, size_t size)
 {
 	const uint8_t infos[] = { 0, CODE_FRE_BASE_SP, CODE_FRE_OUTERMOST,
@@ -127,12 +149,14 @@ static void make_jit(struct fuzz *f, struct code_jit_info *jit, size_t size)
 	make_text(f, &jit->text_start, &jit->text_end);
 	jit->unwind_head = one_in(f, 2) ? addr_of(f->section) :
 			   fuzz_random(f, (USER_END - 24) / 8) * 8 + 8;
-	if (size < sizeof(*jit))
+	if (size < CODE_JIT_INFO_SIZE_VER1)
 		return;
 	jit->jit_flags = fuzz_random(f, 8);
 	jit->fre_size = one_in(f, 2) ? CODE_JIT_UNWIND_FRE_SIZE : 0;
 	if (one_in(f, 2))
 		jit->seq = fuzz_random(f, (USER_END - 4) / 4) * 4;
+	if (size == sizeof(*jit) && one_in(f, 4))
+		make_granules(f, jit);
 	if (!(jit->jit_flags & CODE_JIT_DEFAULT_RULE))
 		return;
 	if (one_in(f, 2))
@@ -383,12 +407,12 @@ static void wrong_field(struct fuzz *f, struct call *c)
 			c->arg.elf.sframe_addr = USER_END + random_bits(f);
 		return;
 	}
-	switch (fuzz_random(f, 8)) {
+	switch (fuzz_random(f, 9)) {
 	case 0:
 		jit->__reserved[fuzz_random(f, 3)] = 1 + fuzz_random(f, 255);
 		break;
 	case 1:
-		jit->jit_flags |= 8U << fuzz_random(f, 29);
+		jit->jit_flags |= 16U << fuzz_random(f, 28);
 		break;
 	case 2:
 		jit->unwind_head |= 1 + fuzz_random(f, 7);
@@ -402,10 +426,17 @@ static void wrong_field(struct fuzz *f, struct call *c)
 	case 5:
 		jit->jit_flags &= ~CODE_JIT_DEFAULT_RULE;
 		jit->unwind_head = 0;
+		jit->slots = 0;
 		break;
 	case 6:
 		jit->jit_flags &= ~CODE_JIT_DEFAULT_RULE;
 		jit->info = CODE_FRE_BASE_SP;
+		break;
+	case 7:
+		if (jit->jit_flags & CODE_JIT_GRANULES)
+			jit->pool_len = USER_END + random_bits(f);
+		else
+			jit->pool = 8;
 		break;
 	default:
 		jit->info = CODE_FRE_FP_SAVED | CODE_FRE_FP_UNDEF;

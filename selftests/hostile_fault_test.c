@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "fuse_file.h"
-#include "jit_table.h"
+#include "granule_map.h"
 #include "unwind_common.h"
 
 /*
@@ -77,10 +77,35 @@ static void place_seq(FIXTURE_DATA(fault) * self)
 	self->jit.seq = addr_of(self->pages) + PAGE;
 }
 
+/* Slots of a page of text, with granules of this size. */
+#define SHIFT		6
+#define SLOTS_LEN	(PAGE >> SHIFT << 2)
+
+static void place_record(FIXTURE_DATA(fault) * self)
+{
+	struct granule_map map;
+
+	table_at(self, PAGE - SLOTS_LEN);
+	map = stub_granules(&self->stub, SHIFT);
+	self->jit = stub_granule_info(&self->stub, &map);
+}
+
+static void place_slots(FIXTURE_DATA(fault) * self)
+{
+	place_record(self);
+	memcpy(self->pages, self->pages + PAGE, PAGE - SLOTS_LEN);
+	memcpy(self->pages + PAGE, self->stub.table, SLOTS_LEN);
+	self->jit.pool = addr_of(self->pages);
+	self->jit.pool_len = PAGE - SLOTS_LEN;
+	self->jit.slots = addr_of(self->pages) + PAGE;
+}
+
 FIXTURE_VARIANT_ADD(fault, sframe) { .place = place_sframe };
 FIXTURE_VARIANT_ADD(fault, jit_rows) { .place = place_rows };
 FIXTURE_VARIANT_ADD(fault, jit_next) { .place = place_next };
 FIXTURE_VARIANT_ADD(fault, jit_seq) { .place = place_seq };
+FIXTURE_VARIANT_ADD(fault, jit_record) { .place = place_record };
+FIXTURE_VARIANT_ADD(fault, jit_slots) { .place = place_slots };
 
 static int register_both_pages(FIXTURE_DATA(fault) * self)
 {

@@ -19,8 +19,8 @@ static void walk_region(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, unregister_text(info->text_start, info->text_end));
 }
 
-static jit_table *table_of(FIXTURE_DATA(table) * self, const jit_row *row,
-			   unsigned int nr)
+static inline jit_table *table_of(FIXTURE_DATA(table) * self,
+				  const jit_row *row, unsigned int nr)
 {
 	jit_table *t = jit_table_init(self->stub.table, self->stub.table_room);
 

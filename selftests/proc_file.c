@@ -190,6 +190,24 @@ static bool take_elf_fields(const char **at, struct proc_line *l)
 	       (take_number(at, " sframe_addr=", 16, &l->sframe_addr) && l->sframe_addr);
 }
 
+/* There with the flag. */
+static bool take_granules(const char **at, struct code_query *q)
+{
+	uint64_t slots, pool, len, shift;
+
+	if (!(q->jit_flags & CODE_JIT_GRANULES))
+		return true;
+	if (!take_number(at, " slots=", 16, &slots) || !take_number(at, " pool=", 16, &pool) ||
+	    !take_number(at, " pool_len=0x", 16, &len) ||
+	    !take_number(at, " granule_shift=", 10, &shift) || shift > CODE_JIT_MAX_SHIFT)
+		return false;
+	q->slots = slots;
+	q->pool = pool;
+	q->pool_len = len;
+	q->granule_shift = shift;
+	return true;
+}
+
 static bool take_jit_fields(const char **at, struct code_query *q)
 {
 	uint64_t head, seq, info;
@@ -205,7 +223,7 @@ static bool take_jit_fields(const char **at, struct code_query *q)
 	q->unwind_head = head;
 	q->seq = seq;
 	q->info = info;
-	return true;
+	return take_granules(at, q);
 }
 
 static bool take_file_fields(const char **at, struct code_query *q)
@@ -342,6 +360,10 @@ int proc_register(const struct proc_line *l)
 			.ra_off = q->ra_off,
 			.fp_off = q->fp_off,
 			.info = q->info,
+			.slots = l->q.slots,
+			.pool = l->q.pool,
+			.pool_len = l->q.pool_len,
+			.granule_shift = l->q.granule_shift,
 		});
 	return register_elf(&(struct code_elf_info) {
 		.elf_start = q->elf_start,

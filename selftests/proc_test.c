@@ -229,6 +229,35 @@ TEST_F(proc, line_of_a_section_made_for_another_place)
 	EXPECT_EQ(0, again.sframe_addr);
 }
 
+TEST_F(proc, line_of_a_granule_map)
+{
+	const uint64_t text = addr_of(self->stub.text);
+	struct proc_line l = {
+		.q.kind = CODE_REGISTER_JIT,
+		.q.text_start = text,
+		.q.text_end = text + PAGE,
+		.q.jit_flags = CODE_JIT_GRANULES | CODE_JIT_CALLSITE,
+		.q.slots = PAGE,
+		.q.pool = 3 * PAGE,
+		.q.pool_len = 1UL << 40,
+		.q.granule_shift = 11,
+	}, again;
+
+	ASSERT_EQ(0, stub_unregister(&self->stub));
+	ASSERT_EQ(0, proc_register(&l));
+	ASSERT_TRUE(proc_line_of(text, &again));
+	EXPECT_EQ(CODE_REGISTER_JIT, again.q.kind);
+	EXPECT_EQ(l.q.jit_flags, again.q.jit_flags);
+	EXPECT_EQ(0, again.q.unwind_head);
+	EXPECT_EQ(0, again.q.seq);
+	EXPECT_EQ(l.q.slots, again.q.slots);
+	EXPECT_EQ(l.q.pool, again.q.pool);
+	EXPECT_EQ(l.q.pool_len, again.q.pool_len);
+	EXPECT_EQ(l.q.granule_shift, again.q.granule_shift);
+	ASSERT_EQ(0, unregister_text(text, text + PAGE));
+	ASSERT_EQ(0, proc_register(&again));
+}
+
 /* Apart from the ids, which nothing gets twice. */
 static bool same_but_for_the_id(struct proc_line *a, struct proc_line *b)
 {

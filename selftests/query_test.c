@@ -24,30 +24,34 @@ OFFSET(sframe_start, 56);
 OFFSET(sframe_end, 64);
 OFFSET(unwind_head, 72);
 OFFSET(seq, 80);
-OFFSET(kind, 88);
-OFFSET(jit_flags, 92);
-OFFSET(cfa_off, 96);
-OFFSET(ra_off, 100);
-OFFSET(fp_off, 104);
-OFFSET(info, 108);
-OFFSET(__reserved, 109);
-OFFSET(id, 112);
-OFFSET(file_id, 120);
-OFFSET(inode, 128);
-OFFSET(dev_major, 136);
-OFFSET(dev_minor, 140);
-OFFSET(file_offset, 144);
-OFFSET(names, 152);
-OFFSET(debug_link_crc, 156);
-OFFSET(path_size, 160);
-OFFSET(build_id_size, 164);
-OFFSET(debug_link_size, 168);
-OFFSET(__reserved2, 172);
-OFFSET(path_addr, 176);
-OFFSET(build_id_addr, 184);
-OFFSET(debug_link_addr, 192);
+OFFSET(slots, 88);
+OFFSET(pool, 96);
+OFFSET(pool_len, 104);
+OFFSET(kind, 112);
+OFFSET(jit_flags, 116);
+OFFSET(cfa_off, 120);
+OFFSET(ra_off, 124);
+OFFSET(fp_off, 128);
+OFFSET(info, 132);
+OFFSET(granule_shift, 133);
+OFFSET(__reserved, 134);
+OFFSET(id, 136);
+OFFSET(file_id, 144);
+OFFSET(inode, 152);
+OFFSET(dev_major, 160);
+OFFSET(dev_minor, 164);
+OFFSET(file_offset, 168);
+OFFSET(names, 176);
+OFFSET(debug_link_crc, 180);
+OFFSET(path_size, 184);
+OFFSET(build_id_size, 188);
+OFFSET(debug_link_size, 192);
+OFFSET(__reserved2, 196);
+OFFSET(path_addr, 200);
+OFFSET(build_id_addr, 208);
+OFFSET(debug_link_addr, 216);
 _Static_assert(sizeof(struct code_query) == CODE_QUERY_SIZE_VER0, "size");
-_Static_assert(CODE_QUERY == 0xc0c86612, "number of the ioctl");
+_Static_assert(CODE_QUERY == 0xc0e06612, "number of the ioctl");
 
 /* Eight pages of anonymous text: the third and fourth, and the sixth. */
 FIXTURE(query)
@@ -250,7 +254,7 @@ TEST_F(query, writes_every_field_and_nothing_else)
 	left[0].size = sizeof(left[0]);
 	left[0].query_flags = 0;
 	left[0].query_addr = self->start;
-	memset(left[0].__reserved, 0, 3);
+	memset(left[0].__reserved, 0, sizeof(left[0].__reserved));
 	memset(&left[0].path_size, 0, sizeof(left[0]) -
 	       offsetof(struct code_query, path_size));
 	EXPECT_EQ(0, code_query(self->fd, left));
@@ -295,13 +299,13 @@ TEST_F(query, unknown_flags)
 
 TEST_F(query, reserved_must_be_zero)
 {
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < 6; i++) {
 		struct code_query q = self->q;
 
-		if (i < 3)
+		if (i < 2)
 			q.__reserved[i] = 1;
 		else
-			q.__reserved2 = 1U << 8 * (i - 3);
+			q.__reserved2 = 1U << 8 * (i - 2);
 		EXPECT_EQ(-EINVAL, code_query(self->fd, &q));
 	}
 }

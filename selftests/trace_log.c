@@ -61,7 +61,7 @@ uint64_t trace_cookie(const struct trace_log *log,
 	return cookie;
 }
 
-/* " =>  <OFFSET> : 0xID", and perhaps " exact", one a line. */
+/* " =>  <OFFSET> : 0xID", and perhaps " code=0xID" and " exact", one a line. */
 static void parse_frames(const char *text, struct trace_stack *s)
 {
 	uint64_t offset, id;
@@ -71,7 +71,10 @@ static void parse_frames(const char *text, struct trace_stack *s)
 		text++;
 		if (sscanf(text, " =>  <%lx> : 0x%lx%n", &offset, &id, &end) != 2)
 			return;
-		s->frame[s->nr].exact = !strncmp(text + end, " exact", 6);
+		text += end;
+		if (sscanf(text, " code=0x%lx%n", &s->frame[s->nr].code_id, &end) == 1)
+			text += end;
+		s->frame[s->nr].exact = !strncmp(text, " exact", 6);
 		s->frame[s->nr].offset = offset;
 		s->frame[s->nr].id = id;
 		s->nr++;

@@ -12,7 +12,7 @@ bool trace_same_as_proc(const struct trace_register *r,
 	return r->text_start == l->q.text_start &&
 	       r->text_end == l->q.text_end &&
 	       r->elf_start == l->q.elf_start && r->elf_end == l->q.elf_end &&
-	       r->table == (jit ? l->q.unwind_head : l->q.sframe_start) &&
+	       r->table == (jit ? l->q.unwind_head + l->q.slots : l->q.sframe_start) &&
 	       r->table_end == l->q.sframe_end &&
 	       r->flags == l->q.jit_flags && r->id == l->q.id &&
 	       r->file_id == l->q.file_id &&

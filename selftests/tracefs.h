@@ -157,6 +157,7 @@ struct trace_stack {
 		uint64_t offset;
 		uint64_t id;
 		bool exact;
+		uint64_t code_id;
 	} frame[TRACE_STACK_MAX];
 };
 

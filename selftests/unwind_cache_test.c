@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "jit_code.h"
+#include "granule_map.h"
 #include "jit_table_fixture.h"
 
 /* The first walk finds the rules, the others have them. */
@@ -382,6 +383,28 @@ TEST_F(table, restorer_where_a_call_returned_to)
 	ASSERT_EQ(0, register_jit(&info));
 	walk_again(_metadata, self, COMPLETE, COMPLETE);
 	__atomic_store_n(&t->fre[1].size, 0, __ATOMIC_RELAXED);
+	expect_restorer_after_call(_metadata, self);
+}
+
+/* A function ends with a call, which did not when its row was kept. */
+TEST_F(table, restorer_where_a_function_ends)
+{
+	struct stub *stub = &self->stub;
+	const jit_row row = { STUB_SIZE, 0, BODY };
+	struct granule_map map;
+	struct code_jit_info info;
+	jit_record *record;
+
+	memset(stub->table, 0, stub->table_room);
+	map = granule_map_init(stub->table, stub->table_room, PAGE, 4);
+	record = granule_map_add(&map, 0, STUB_SIZE, &row, 1);
+	info = stub_granule_info(stub, &map);
+	ASSERT_EQ(0, register_jit(&info));
+	walk_again(_metadata, self, COMPLETE, COMPLETE);
+	record->seq++;
+	record->len = stub->call_off;
+	record->fre[0].size = stub->call_off;
+	record->seq++;
 	expect_restorer_after_call(_metadata, self);
 }
 

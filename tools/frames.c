@@ -196,6 +196,10 @@ static char *show_place(const struct file *file, struct frame frame)
 	if (file && *file->record->path)
 		return format("%s%s+0x%llx", file->record->path,
 			      file->record->claimed ? " (claimed)" : "", offset);
+	if (frame.code_id)
+		return format("0x%llx, id 0x%llx, code 0x%llx", offset,
+			      (unsigned long long)frame.id,
+			      (unsigned long long)frame.code_id);
 	if (frame.id)
 		return format("0x%llx, id 0x%llx", offset,
 			      (unsigned long long)frame.id);

@@ -69,6 +69,7 @@ bool record_layout_read(struct record_layout *layout, struct tep_handle *tep)
 		{ "stop", &layout->stack.stop, 4 },
 		{ "count", &layout->stack.count, 4 },
 		{ "exact", &layout->stack.exact, 8 },
+		{ "codes", &layout->stack.codes, 4 },
 		{ "frames", &layout->stack.frames, 0 },
 		{ }
 	};
@@ -129,21 +130,37 @@ bool cookie_record_parse(struct cookie_record *to,
 	       get_u32(&record, layout->cookie.event, &to->event);
 }
 
+/* Each is of one of the frames. */
+static bool set_codes(struct stack_record *to, const uint64_t code[][2],
+		      uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if (code[i][0] - to->first >= to->count)
+			return false;
+		to->frames[code[i][0] - to->first].code_id = code[i][1];
+	}
+	return true;
+}
+
 static bool get_frames(const struct record *record,
 		       const struct record_layout *layout,
 		       struct stack_record *to)
 {
-	uint64_t raw[RECORD_MAX_FRAMES][2], exact;
+	uint64_t raw[2 * RECORD_MAX_FRAMES][2], exact;
+	uint32_t codes;
 
-	if (to->count > RECORD_MAX_FRAMES ||
+	if (!get_u32(record, layout->stack.codes, &codes) ||
+	    to->count > RECORD_MAX_FRAMES || codes > to->count ||
 	    !get_u64(record, layout->stack.exact, &exact) ||
 	    !copy_field(record, layout->stack.frames, raw,
-			to->count * sizeof(raw[0])))
+			(to->count + codes) * sizeof(raw[0])))
 		return false;
 	for (uint32_t i = 0; i < to->count; i++)
-		to->frames[i] = (struct frame){ raw[i][0], raw[i][1],
-						exact >> i & 1 };
-	return true;
+		to->frames[i] = (struct frame){
+			.offset = raw[i][0], .id = raw[i][1],
+			.exact = exact >> i & 1,
+		};
+	return set_codes(to, raw + to->count, codes);
 }
 
 bool stack_record_parse(struct stack_record *to,

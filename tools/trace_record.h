@@ -35,6 +35,7 @@ struct frame {
 	uint64_t offset;	/* in the unit of @id */
 	uint64_t id;		/* of a file or a registration, or 0 */
 	uint64_t exact;		/* 1: of an instruction; 0: a return address */
+	uint64_t code_id;	/* of a function in a granule map, or 0 */
 };
 
 struct cookie_record {
@@ -83,7 +84,7 @@ struct record_layout {
 	} cookie;
 	struct {
 		struct record_field cookie, nr, first, stop, count, exact;
-		struct record_field frames;
+		struct record_field codes, frames;
 	} stack;
 	struct {
 		struct record_field id, inode, dev_major, dev_minor, names;

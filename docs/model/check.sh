@@ -3,7 +3,7 @@
 #
 # usage: check.sh DIR
 #
-# Verifies jit.pml, and each barrier of barriers.list by leaving it out.
+# Verifies the models, and each barrier of barriers.list by leaving it out.
 # DIR gets the verifiers, their output and the trails of what they found.
 # Prints TAP.
 
@@ -15,18 +15,18 @@ work=$1
 # shellcheck source=../../scripts/tap.sh
 . "$top/scripts/tap.sh"
 
-# verify NAME [DEFINE...]: leaves the verifier's report in $work/NAME/report
+# verify NAME MODEL [DEFINE...]: leaves the verifier's report in $work/NAME/report
 verify()
 {
-	local dir=$work/$1
-	shift
+	local dir=$work/$1 model=$2
+	shift 2
 
 	rm -rf "$dir"
 	mkdir -p "$dir" || exit 1
-	cp "$here/jit.pml" "$dir"
+	cp "$here"/*.pml "$dir"
 	(
 		cd "$dir" || exit 1
-		"$SPIN" "$@" -a jit.pml &&
+		"$SPIN" "$@" -a "$model.pml" &&
 			"$CC" -O1 -w -DSAFETY -DCOLLAPSE -DMEMLIM=1900 -o pan pan.c &&
 			./pan -m1000000
 	) > "$dir/report" 2>&1
@@ -47,10 +47,10 @@ holds()
 # A rule was wrong or missing, or a stack short for no reason.
 finds()
 {
-	grep -q '^pan:1: assertion violated ((found==code)' "$work/$1/report"
+	grep -q '^pan:1: assertion violated (\+found==' "$work/$1/report"
 }
 
-# verified NAME WHAT [DEFINE...]
+# verified NAME WHAT MODEL [DEFINE...]
 verified()
 {
 	local name=$1 what=$2 status
@@ -67,22 +67,23 @@ verified()
 	fi
 }
 
-verified ascending "rows in increasing order of address"
-verified descending "rows in decreasing order of address" -DDESCENDING
+verified ascending "rows in increasing order of address" jit
+verified descending "rows in decreasing order of address" jit -DDESCENDING
+verified granules "functions in a granule map" granules
 
 # Each barrier of the files that are named has a line in the list.
 barriers='smp_[rw]?mb\(\)|smp_(load_acquire|store_release)\(|__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)'
 while read -r file; do
 	here_are=$(grep -v '^[[:space:]]*\*' "$top/$file" | grep -c -E "$barriers")
-	listed=$(grep -v '^#' "$here/barriers.list" | cut -d'|' -f2,3 |
+	listed=$(grep -v '^#' "$here/barriers.list" | cut -d'|' -f3,4 |
 		grep -F "$file|" | grep -c -E "($barriers)[^;]*;?\$")
 	[ "$here_are" -gt 0 ] && [ "$here_are" -eq "$listed" ]
 	result $? "$here_are barriers are in $file, $listed in the list"
-done < <(grep -v '^#' "$here/barriers.list" | cut -d'|' -f2 | sort -u | grep .)
+done < <(grep -v '^#' "$here/barriers.list" | cut -d'|' -f3 | sort -u | grep .)
 
-while IFS='|' read -r name file text what; do
-	verify "$name" "-DNO_$name"
-	finds "$name"
+while IFS='|' read -r model name file text what; do
+	verify "$model-$name" "$model" "-DNO_$name"
+	finds "$model-$name"
 	result $? "the error is found without $name: $what"
 	[ -n "$file" ] || continue
 	tr -s '[:space:]' ' ' < "$top/$file" | grep -q -F -e "$text"

@@ -80,6 +80,8 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
 #define CODECTL_REGION_REWRITE	0x1
 /* The default rule is all that there is: functions have names only. */
 #define CODECTL_REGION_NO_ROWS	0x2
+/* Functions come and go anywhere, each for itself: rows are in a granule map. */
+#define CODECTL_REGION_GRANULES	0x4
 
 /**
  * struct codectl_region_attr - how a region is opened; zero is a good start
@@ -89,14 +91,20 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
  *	%CODECTL_REGION_NO_ROWS, by itself, with %CODE_JIT_DEFAULT_RULE: the
  *	kernel has no rows to look for, and functions are added, in any order, for
  *	their names.
+ *	%CODECTL_REGION_GRANULES, by itself: for heaps that place and free code
+ *	anywhere.  Functions are added and retired in any order, and what that costs
+ *	does not depend on the others, nor does it touch any stack but theirs.  No
+ *	two functions may share a granule (-EEXIST).
  * @jit_flags: bits of &enum code_jit_flags
  * @default_rule: with %CODE_JIT_DEFAULT_RULE in @jit_flags, the rule for all
  *	that no row covers; its @size and @ip_off are not used
- * @max_rows: rows to reserve space for; 0: one for 8 bytes of text, or what
- *	%CODE_JIT_MAX_TABLES tables hold.  The space is address space, which
- *	becomes memory as it is used; under mlockall(%MCL_FUTURE), or without
- *	overcommitment, it is memory at once, and had better be as little as will
- *	do.
+ * @max_rows: rows to reserve space for, and with %CODECTL_REGION_GRANULES one more for
+ *	each function; a function with more than 4 rows takes up to half as many
+ *	again, and what it has had others that take as many can have after it.
+ *	0: one for 8 bytes of text, or what %CODE_JIT_MAX_TABLES tables hold.  The
+ *	space is address space, which becomes memory as it is used; under
+ *	mlockall(%MCL_FUTURE), or without overcommitment, it is memory at once, and
+ *	had better be as little as will do.
  * @table_rows: rows in one table; 0: all of them.  At most
  *	%CODE_JIT_MAX_TABLES tables can be chained (-EINVAL), and a function that
  *	is appended does not go into two.
@@ -105,6 +113,10 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
  *	name takes the next power of two of its length and 21 bytes, but 32 at
  *	least, until its function is retired.  If it finds no space in one piece it
  *	is not kept; codectl_region_compact() puts together what is free.
+ * @granule_shift: with %CODECTL_REGION_GRANULES, binary logarithm of the bytes of a
+ *	granule: %CODE_JIT_MIN_SHIFT, as for 0, to %CODE_JIT_MAX_SHIFT.  A granule
+ *	with code takes 4 bytes.
+ * @__reserved2: 0
  * @__reserved: 0
  */
 struct codectl_region_attr {
@@ -114,7 +126,9 @@ struct codectl_region_attr {
 	uint64_t max_rows;
 	uint64_t table_rows;
 	uint64_t name_bytes;
-	uint64_t __reserved[4];
+	uint32_t granule_shift;
+	uint32_t __reserved2;
+	uint64_t __reserved[3];
 };
 
 /**
@@ -159,12 +173,14 @@ void codectl_region_close(struct codectl_region *region);
  * only then.  No system call, no lock and no allocation where the function comes
  * after all that the region has, in its direction, and nobody wants names.
  * Elsewhere the region has to be one with %CODECTL_REGION_REWRITE; then rows are
- * moved, and stacks that are taken just then may end early.
+ * moved, and stacks that are taken just then may end early.  In one with
+ * %CODECTL_REGION_GRANULES there is none of the former wherever the function is.
  *
  * Return: 0, -EINVAL if the rows are unsorted, overlap or leave the function, or
  * it leaves the region, or it comes out of order in a region that cannot be
  * rewritten, or has rows in one without; -EEXIST if there are rows in it that have
- * not been retired, while a name replaces others that begin there; -ENOSPC
+ * not been retired, or in one of its granules, while a name replaces others that
+ * begin there; -ENOSPC
  * if there is no space for rows; -ESTALE, see codectl_region_open().  Whatever the
  * error, nothing has changed.
  */
@@ -182,17 +198,18 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
  * No system call, no lock and no allocation, as long as nobody traces names.
  *
  * Return: how many rows were retired, or names in a region without rows; -EINVAL
- * if the range cuts a row or leaves the region, -ESTALE as above.
+ * if the range cuts a row, or in a granule map a function, or leaves the region;
+ * -ESTALE as above.
  */
 int codectl_region_retire(struct codectl_region *region, uint64_t start,
 			  uint64_t len);
 
 /**
- * codectl_region_compact() - use the space of retired rows again
- * @region: a region with %CODECTL_REGION_REWRITE
+ * codectl_region_compact() - use the space of retired rows and names again
+ * @region: a region with one of the flags CODECTL_REGION_*
  *
- * That of their names too; what is not needed then goes back to the system.
- * Stacks that are taken meanwhile may end early.
+ * What is not needed then goes back to the system.  Rows are moved with
+ * %CODECTL_REGION_REWRITE alone: stacks that are taken meanwhile may end early.
  *
  * Return: 0, or -EINVAL.
  */
@@ -201,8 +218,8 @@ int codectl_region_compact(struct codectl_region *region);
 /**
  * struct codectl_region_stat - what a region holds
  * @rows: rows that cover something
- * @rows_used: rows, retired ones included
- * @rows_max: rows that there is space for
+ * @rows_used: rows, retired ones included; in a granule map one more for each function
+ * @rows_max: rows that there is space for, functions of a granule map included
  * @tables: tables in the chain
  * @names: names kept
  * @names_lost: names that found no space

@@ -28,6 +28,8 @@
 #define CODECTL_NAME_UNIT	32UL
 #define CODECTL_NAME_ORDERS	6
 #define CODECTL_FRE_SIZE	sizeof(struct code_jit_unwind_fre)
+/* How many sizes of records there are in a granule map. */
+#define CODECTL_RECORD_SIZES	64
 
 /* Who is told names. */
 enum codectl_listener {
@@ -47,6 +49,10 @@ enum codectl_listener {
  * @table_size: bytes from one table to the next
  * @table_rows: rows in one table
  * @max_tables: tables that there is space for
+ * @granule_shift: of a granule map, or 0
+ * @slots: those of a granule map, from the start of a page on
+ * @pool: its pool
+ * @pool_len: bytes of it
  * @registered: whether the kernel knows the region
  * @stale: whether its text was unmapped, and another region is there
  * @name_index: for each granule of the text, the first of the names of functions
@@ -58,6 +64,9 @@ enum codectl_listener {
  * @replayed: for each listener, what names have a number as high as when all
  *	were told; under the lock
  * @tail: the last table, or one before it
+ * @pool_used: bytes of the pool that are records, be they free
+ * @rows_live: rows of functions in the map
+ * @records_free: for each size of a record, the slot of the first that is free, or 0
  * @names_used: units that have been used
  * @names_free: for each length of a block, the first that is free, or 0
  * @names_freed: units that have become free since they were joined
@@ -80,6 +89,10 @@ struct codectl_region {
 	uint64_t table_size;
 	uint64_t table_rows;
 	uint32_t max_tables;
+	uint32_t granule_shift;
+	uint32_t *slots;
+	char *pool;
+	uint64_t pool_len;
 	uint32_t registered;
 	uint32_t stale;
 	uint32_t *name_index;
@@ -90,6 +103,9 @@ struct codectl_region {
 	uint64_t replayed[CODECTL_NR_LISTENERS];
 
 	CODECTL_LINE struct code_jit_unwind_table *tail;
+	uint64_t pool_used;
+	uint64_t rows_live;
+	uint32_t records_free[CODECTL_RECORD_SIZES];
 	uint64_t names_used;
 	uint32_t names_free[CODECTL_NAME_ORDERS];
 	uint64_t names_freed;
@@ -107,6 +123,7 @@ struct codectl_region {
  * @nr: number of @rows
  * @rows: its rows, as given
  * @name: its name, or NULL
+ * @id: its number, or 0 where it has none, or none yet
  * @replaces: names that began in it and are gone
  * @kept: whether its name is kept
  */
@@ -116,6 +133,7 @@ struct codectl_func {
 	uint32_t nr;
 	const struct code_jit_unwind_fre *rows;
 	const char *name;
+	uint64_t id;
 	int replaces;
 	bool kept;
 };
@@ -223,6 +241,8 @@ struct codectl_name_record {
 };
 
 extern struct codectl_names codectl_names;
+uint64_t codectl_name_begin(struct codectl_region *region);
+void codectl_name_end(struct codectl_region *region);
 bool codectl_name_keep(struct codectl_region *region,
 		       const struct codectl_func *func);
 int codectl_names_forget(struct codectl_region *region, uint64_t off,
@@ -288,6 +308,22 @@ void codectl_event_forked(void);
 void codectl_map_check(void);
 void codectl_map_add(const struct codectl_name *name);
 void codectl_map_forked(void);
+
+/* --- granule_map.c */
+
+int codectl_granules_add(struct codectl_region *region,
+			 const struct codectl_func *func);
+int codectl_granules_retire(struct codectl_region *region, uint64_t off,
+			    uint64_t end);
+void codectl_granules_clear(struct codectl_region *region);
+
+/* Granules of so many bytes of text. */
+static inline uint64_t codectl_granules(const struct codectl_region *region,
+					uint64_t len)
+{
+	return (len + (1UL << region->granule_shift) - 1) >>
+	       region->granule_shift;
+}
 
 /* --- rewrite.c */
 

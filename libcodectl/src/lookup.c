@@ -204,12 +204,18 @@ static int find_rule(const struct codectl_region *region, uint64_t ip,
 		.head = (unsigned long)region->tables,
 		.seq = (unsigned long)&region->seq,
 		.flags = region->jit_flags & CODE_JIT_DESCENDING,
+		.slots = (unsigned long)region->slots,
+		.pool = (unsigned long)region->pool,
+		.pool_len = region->pool_len,
+		.shift = region->granule_shift,
 	};
 	uint32_t off = ip - region->text_start;
 	struct code_jit_unwind_fre fre;
 	uint32_t flags = 0;
 	int ret;
 
+	if (jit.shift)
+		jit.nr_slots = codectl_granules(region, region->text_len);
 	ret = jit_find(&jit, off, &fre);
 	if (ret == -ENODATA && (region->jit_flags & CODE_JIT_DEFAULT_RULE)) {
 		fre = region->rule;

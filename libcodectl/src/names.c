@@ -30,6 +30,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -126,31 +127,55 @@ static void link_record(struct codectl_region *region, uint32_t unit,
 	__atomic_store_n(first, unit, __ATOMIC_RELEASE);
 }
 
-/* A range of numbers that no other region has. */
-static uint64_t first_id(void)
+/* Where the numbers of this copy of the library begin, far from those of others. */
+static uint64_t begin_ids(const void *here)
 {
-	static uint64_t last;
+	struct timespec now;
+	uint64_t nsec;
 
-	return (__atomic_fetch_add(&last, 1, __ATOMIC_RELAXED) + 1) << 40;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	nsec = now.tv_sec * 1000000000ULL + now.tv_nsec;
+
+	/* By the golden ratio; what is half of all or more is to count on. */
+	return ((uintptr_t)here ^ nsec) * 0x9e3779b97f4a7c15 >> 33 << 32 | 1;
 }
 
 /*
- * From here to end_keeping() the next number may be taken; for ever, if it was
+ * The first one of 2^32 numbers that no other region has, and larger than those that
+ * were given before.
+ */
+static uint64_t first_id(void)
+{
+	static uint64_t last;
+	uint64_t none = 0;
+
+	if (!__atomic_load_n(&last, __ATOMIC_RELAXED))
+		__atomic_compare_exchange_n(&last, &none, begin_ids(&last), false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+
+	return __atomic_add_fetch(&last, 1ULL << 32, __ATOMIC_RELAXED);
+}
+
+/*
+ * From here to codectl_name_end() the next number may be taken; for ever, if it was
  * when another thread forked.
  */
-static void begin_keeping(struct codectl_region *region)
+uint64_t codectl_name_begin(struct codectl_region *region)
 {
 	uint64_t id = region->next_id;
 
-	if (CODECTL_UNLIKELY(!id))
-		id = first_id();
-	else if (CODECTL_UNLIKELY(region->keeping))
+	if (CODECTL_UNLIKELY(region->keeping && id))
 		id++;
+	/* There is none yet, or no more of them. */
+	if (CODECTL_UNLIKELY(!(uint32_t)id))
+		id = first_id();
 	__atomic_store_n(&region->next_id, id, __ATOMIC_RELAXED);
 	__atomic_store_n(&region->keeping, codectl_forks, __ATOMIC_RELEASE);
+
+	return id;
 }
 
-static void end_keeping(struct codectl_region *region)
+void codectl_name_end(struct codectl_region *region)
 {
 	/* (c) of the above. */
 	__atomic_store_n(&region->next_id, region->next_id + 1,
@@ -158,7 +183,10 @@ static void end_keeping(struct codectl_region *region)
 	__atomic_store_n(&region->keeping, 0, __ATOMIC_RELEASE);
 }
 
-/* By the writer of the region: it has just published the function. */
+/*
+ * By the writer of the region: it has just published the function, with a number that
+ * codectl_name_begin() gave, or without.
+ */
 bool codectl_name_keep(struct codectl_region *region,
 		       const struct codectl_func *func)
 {
@@ -166,7 +194,8 @@ bool codectl_name_keep(struct codectl_region *region,
 	uint32_t unit = codectl_name_alloc(region, size);
 	union buffer new;
 
-	begin_keeping(region);
+	if (!func->id)
+		codectl_name_begin(region);
 	if (unit) {
 		memset(&new, 0, CODECTL_NAME_UNIT);
 		new.record.id = region->next_id;
@@ -177,7 +206,7 @@ bool codectl_name_keep(struct codectl_region *region,
 	} else {
 		region->names_lost++;
 	}
-	end_keeping(region);
+	codectl_name_end(region);
 
 	return unit;
 }

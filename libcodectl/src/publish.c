@@ -129,16 +129,32 @@ static bool add_default_row(const struct codectl_region *region,
 	return true;
 }
 
+/* With a number, for which codectl_name_end() is left to be called if it has a name. */
+static int publish_in_map(struct codectl_region *region,
+			  struct codectl_func *func)
+{
+	int ret;
+
+	func->id = codectl_name_begin(region);
+	ret = codectl_granules_add(region, func);
+	if (ret || !func->name)
+		codectl_name_end(region);
+
+	return ret;
+}
+
 /* With @row as its only one, if it has none. */
 static int publish(struct codectl_region *region, struct codectl_func *func,
 		   struct code_jit_unwind_fre *row)
 {
 	int ret;
 
-	if (CODECTL_UNLIKELY(!region->max_tables))
+	if (CODECTL_UNLIKELY(region->flags & CODECTL_REGION_NO_ROWS))
 		return func->nr ? -EINVAL : 0;
 	if (func->nr ? !rows_valid(func) : !add_default_row(region, func, row))
 		return -EINVAL;
+	if (region->granule_shift)
+		return publish_in_map(region, func);
 
 	ret = append(region, func);
 	if (CODECTL_UNLIKELY(ret))
@@ -236,13 +252,15 @@ static int retire(struct codectl_region *region, uint64_t off, uint64_t end,
 {
 	int ret = 0;
 
-	if (region->max_tables)
+	if (region->granule_shift)
+		ret = codectl_granules_retire(region, off, end);
+	else if (region->max_tables)
 		ret = retire_rows(region, off, end, false);
-	if (ret > 0)
+	if (ret > 0 && region->max_tables)
 		retire_rows(region, off, end, true);
 	*names = ret < 0 ? 0 : codectl_names_forget(region, off, end);
 
-	return region->max_tables ? ret : *names;
+	return region->flags & CODECTL_REGION_NO_ROWS ? *names : ret;
 }
 
 int codectl_region_retire(struct codectl_region *region, uint64_t start,

@@ -4,4 +4,5 @@
  */
 #include "reader.h"
 
+#include "granules.c"
 #include "jit.c"

@@ -14,6 +14,20 @@
 /* How often the space for rows and names is halved where there is too little. */
 #define MAX_HALVINGS	6
 
+static bool map_valid(const struct codectl_region_attr *attr)
+{
+	if (attr->__reserved2)
+		return false;
+	if (!(attr->flags & CODECTL_REGION_GRANULES))
+		return !attr->granule_shift;
+
+	return attr->flags == CODECTL_REGION_GRANULES && !attr->table_rows &&
+	       !(attr->jit_flags & CODE_JIT_DESCENDING) &&
+	       (!attr->granule_shift ||
+		(attr->granule_shift >= CODE_JIT_MIN_SHIFT &&
+		 attr->granule_shift <= CODE_JIT_MAX_SHIFT));
+}
+
 static bool attr_valid(const struct codectl_region_attr *attr)
 {
 	const uint32_t known = CODE_JIT_DEFAULT_RULE | CODE_JIT_DESCENDING |
@@ -29,9 +43,12 @@ static bool attr_valid(const struct codectl_region_attr *attr)
 	    (attr->flags != CODECTL_REGION_NO_ROWS || !attr->default_rule ||
 	     attr->max_rows || attr->table_rows))
 		return false;
+	if (!map_valid(attr))
+		return false;
 
 	return !(attr->flags & ~(CODECTL_REGION_REWRITE |
-				 CODECTL_REGION_NO_ROWS)) &&
+				 CODECTL_REGION_NO_ROWS |
+				 CODECTL_REGION_GRANULES)) &&
 	       !(attr->jit_flags & ~known) &&
 	       !(attr->jit_flags & CODE_JIT_DEFAULT_RULE) ==
 	       !attr->default_rule &&
@@ -51,19 +68,46 @@ static void *add_part(struct codectl_region *region, uint64_t size)
 	return (void *)(uintptr_t)at;
 }
 
+static uint64_t wanted_rows(const struct codectl_region *region,
+			    const struct codectl_region_attr *attr,
+			    unsigned int halvings)
+{
+	uint64_t rows = region->text_len / 8 >> halvings;
+
+	if (attr->max_rows)
+		return attr->max_rows;
+
+	return rows < MIN_ROWS ? MIN_ROWS : rows;
+}
+
+/* A record without rows takes as much as a row; none is where the pool begins. */
+static void lay_out_map(struct codectl_region *region,
+			const struct codectl_region_attr *attr,
+			unsigned int halvings)
+{
+	const uint64_t max = (uint64_t)UINT32_MAX * CODE_JIT_RECORD_ALIGN;
+	uint64_t rows = wanted_rows(region, attr, halvings);
+
+	region->granule_shift = attr->granule_shift ? attr->granule_shift :
+						      CODE_JIT_MIN_SHIFT;
+	region->map_len = (region->map_len + CODECTL_PAGE - 1) & -CODECTL_PAGE;
+	region->slots = add_part(region, sizeof(uint32_t) *
+				 codectl_granules(region, region->text_len));
+	region->pool_used = CODE_JIT_RECORD_ALIGN;
+	region->pool_len = region->pool_used + rows * CODECTL_FRE_SIZE;
+	if (region->pool_len > max)
+		region->pool_len = max;
+	region->pool = add_part(region, region->pool_len);
+}
+
 /* Rows and tables as asked for; false: they cannot be in one chain. */
 static bool lay_out_tables(struct codectl_region *region,
 			   const struct codectl_region_attr *attr,
 			   unsigned int halvings)
 {
-	uint64_t rows = attr->max_rows ? attr->max_rows :
-					 region->text_len / 8 >> halvings;
+	uint64_t rows = wanted_rows(region, attr, halvings);
 	uint64_t per_table = attr->table_rows, tables;
 
-	if (attr->flags & CODECTL_REGION_NO_ROWS)
-		return true;
-	if (rows < MIN_ROWS && !attr->max_rows)
-		rows = MIN_ROWS;
 	if (!per_table || per_table > rows)
 		per_table = rows;
 	tables = (rows + per_table - 1) / per_table;
@@ -106,7 +150,7 @@ static bool lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
 		    const struct codectl_region_attr *attr,
 		    unsigned int halvings)
 {
-	bool fits;
+	bool fits = true;
 
 	*region = (struct codectl_region) {
 		.text_start = text,
@@ -117,7 +161,10 @@ static bool lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
 	};
 	if (attr->default_rule)
 		region->rule = *attr->default_rule;
-	fits = lay_out_tables(region, attr, halvings);
+	if (attr->flags & CODECTL_REGION_GRANULES)
+		lay_out_map(region, attr, halvings);
+	else if (!(attr->flags & CODECTL_REGION_NO_ROWS))
+		fits = lay_out_tables(region, attr, halvings);
 	lay_out_names(region, attr, halvings);
 
 	return fits;
@@ -142,6 +189,10 @@ static struct codectl_region *map_region(const struct codectl_region *layout)
 		region->tables = map + (uintptr_t)layout->tables;
 		region->tail = codectl_table(region, 0);
 		codectl_init_table(region, region->tail, 0);
+	}
+	if (region->granule_shift) {
+		region->slots = (void *)(map + (uintptr_t)layout->slots);
+		region->pool = map + (uintptr_t)layout->pool;
 	}
 
 	return region;
@@ -180,6 +231,13 @@ static int register_region(struct codectl_region *region)
 
 	if (region->flags & CODECTL_REGION_REWRITE)
 		info.seq = (uintptr_t)&region->seq;
+	if (region->granule_shift) {
+		info.jit_flags |= CODE_JIT_GRANULES;
+		info.slots = (uintptr_t)region->slots;
+		info.pool = (uintptr_t)region->pool;
+		info.pool_len = region->pool_len;
+		info.granule_shift = region->granule_shift;
+	}
 
 	ret = codectl_syscall(CODE_REGISTER_JIT, &info, sizeof(info), 0);
 	/* A filter may as well pretend that the call worked. */
@@ -212,13 +270,15 @@ static bool unregister_region(const struct codectl_region *region)
 	return !ret || ret == -ENOENT;
 }
 
-/* The call may be switched off for a while: then an empty table is left. */
+/* The call may be switched off for a while: then an empty table or map is left. */
 static void dispose(struct codectl_region *region, bool unregistered)
 {
 	if (unregistered)
 		munmap(region, region->map_len);
 	else if (region->max_tables)
 		codectl_init_table(region, codectl_table(region, 0), 0);
+	else if (region->granule_shift)
+		codectl_granules_clear(region);
 }
 
 /* Its text was unmapped, and other text is there now; read by its writer. */
@@ -378,6 +438,11 @@ void codectl_region_stat(const struct codectl_region *region,
 		.names_lost = region->names_lost,
 		.registered = region->registered && is_known(region),
 	};
+	if (region->granule_shift) {
+		stat->rows = region->rows_live;
+		stat->rows_used = region->pool_used / CODECTL_FRE_SIZE;
+		stat->rows_max = region->pool_len / CODECTL_FRE_SIZE;
+	}
 	if (!region->max_tables)
 		return;
 

@@ -370,22 +370,28 @@ static void give_back(const void *from, const void *to)
 		madvise((void *)start, end - start, MADV_DONTNEED);
 }
 
-int codectl_region_compact(struct codectl_region *region)
+static void compact_rows(struct codectl_region *region)
 {
 	struct codectl_cursor end;
 
-	if (!(region->flags & CODECTL_REGION_REWRITE))
-		return -EINVAL;
-
-	codectl_lock();
 	seq_begin(region);
 	pack(region);
 	seq_end(region);
-	codectl_names_compact(region);
 	end.table = last_table(region);
 	end.row = codectl_used(end.table);
 	give_back(codectl_row(&end),
 		  region->tables + region->max_tables * region->table_size);
+}
+
+int codectl_region_compact(struct codectl_region *region)
+{
+	if (!region->flags)
+		return -EINVAL;
+
+	codectl_lock();
+	if (region->flags & CODECTL_REGION_REWRITE)
+		compact_rows(region);
+	codectl_names_compact(region);
 	give_back(region->names + region->names_used * CODECTL_NAME_UNIT,
 		  region->names + region->names_max * CODECTL_NAME_UNIT);
 	codectl_unlock();

@@ -29,7 +29,7 @@ SIZE_IS(code_batch, CODE_BATCH_SIZE_VER0);
 OFFSET_IS(code_batch, nr, 8);
 SIZE_IS(code_batch_entry, CODE_BATCH_ENTRY_SIZE);
 OFFSET_IS(code_batch_entry, info, 8);
-SIZE_IS(code_jit_info, CODE_JIT_INFO_SIZE_VER1);
+SIZE_IS(code_jit_info, CODE_JIT_INFO_SIZE_VER2);
 OFFSET_IS(code_jit_info, unwind_head, 16);
 OFFSET_IS(code_jit_info, jit_flags, CODE_JIT_INFO_SIZE_VER0);
 OFFSET_IS(code_jit_info, fre_size, 28);

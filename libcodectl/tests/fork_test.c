@@ -220,6 +220,73 @@ static void while_chaining(void)
 	run_beside(chain, child_of_rewrite);
 }
 
+/* --- granule maps, whose functions are in many granules each */
+
+#define NR_WIDE		8
+#define WIDE		(1 << 14)
+
+static int change_wide(uint32_t i, bool add)
+{
+	return add ? test_add(region, text + i * WIDE, WIDE, i + 1, NULL) :
+		     codectl_region_retire(region, text + i * WIDE, WIDE);
+}
+
+static void *churn(void *arg)
+{
+	uint32_t i;
+	bool add;
+
+	while (!stopped()) {
+		i = test_random(NR_WIDE);
+		add = !slots[i];
+		set_slot(i, CHANGING);
+		CHECK_EQ(change_wide(i, add), !add);
+		set_slot(i, add);
+	}
+
+	return arg;
+}
+
+static void check_wide(uint32_t i, bool there)
+{
+	CHECK_EQ(test_id(text + i * WIDE), there ? (int)i + 1 : -ENODATA);
+	CHECK_EQ(test_id(text + i * WIDE + WIDE - 1),
+		 there ? (int)i + 1 : -ENODATA);
+}
+
+static void child_of_churn(void)
+{
+	uint32_t i, round;
+	int ret;
+
+	for (i = 0; i < NR_WIDE; i++) {
+		if (slots[i] == CHANGING) {
+			ret = change_wide(i, false);
+			CHECK(ret == 0 || ret == 1);
+			slots[i] = 0;
+		}
+		check_wide(i, slots[i]);
+	}
+	for (round = 0; round < 4; round++) {
+		for (i = 0; i < NR_WIDE; i++) {
+			CHECK_EQ(change_wide(i, !slots[i]), slots[i]);
+			slots[i] = !slots[i];
+		}
+		for (i = 0; i < NR_WIDE; i++)
+			check_wide(i, slots[i]);
+	}
+}
+
+static void while_granules_change(void)
+{
+	struct codectl_region_attr attr = {
+		.flags = CODECTL_REGION_GRANULES, .max_rows = 1000,
+	};
+
+	region = test_open(NR_WIDE * WIDE, &attr, &text);
+	run_beside(churn, child_of_churn);
+}
+
 /* --- lookups and regions of other threads */
 
 static void *look_up(void *arg)
@@ -338,6 +405,7 @@ static const struct test tests[] = {
 	TEST(while_appending),
 	TEST(while_rewriting),
 	TEST(while_chaining),
+	TEST(while_granules_change),
 	TEST(while_looking_up),
 	TEST(while_opening),
 	TEST(end_in_fork),

@@ -8,53 +8,13 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-#include "order.h"
+#include "accesses.h"
 #include "../src/lookup.c"
-#include "test.h"
 
 #define LEN	(16 * PAGE)
 
-struct event {
-	enum order_kind kind;
-	uint64_t at;
-	int order;
-};
-
-static struct event events[20000];
-static size_t nr_events;
 static struct codectl_region *region;
 static uint64_t text;
-
-/* What is done in between: ahead of the access of that number. */
-static void (*intrude)(void);
-static size_t intrude_at;
-
-void order_note(enum order_kind kind, const volatile void *at, int order)
-{
-	void (*now)(void) = intrude;
-
-	if (now && nr_events == intrude_at) {
-		intrude = NULL;
-		now();
-	}
-	CHECK(nr_events < ARRAY_SIZE(events));
-	events[nr_events++] = (struct event) {
-		.kind = kind,
-		.at = (uintptr_t)at,
-		.order = order,
-	};
-}
-
-static bool is_release(int order)
-{
-	return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL ||
-	       order == __ATOMIC_SEQ_CST;
-}
-
-static bool stores(const struct event *e)
-{
-	return e->kind == ORDER_STORE || e->kind == ORDER_CHANGE;
-}
 
 static bool is_in_tables(const struct event *e)
 {
@@ -172,16 +132,6 @@ static const char *map_path(void)
 	return path;
 }
 
-static size_t find(enum order_kind kind, uint64_t at, size_t from)
-{
-	while (from < nr_events &&
-	       (events[from].kind != kind || events[from].at != at))
-		from++;
-	CHECK(from < nr_events);
-
-	return from;
-}
-
 static uint64_t index_of(uint32_t off)
 {
 	return (uintptr_t)&region->name_index[off / CODECTL_NAME_GRANULE];
@@ -194,11 +144,6 @@ static uint64_t record_of(uint32_t off)
 	CHECK(unit);
 
 	return (uintptr_t)codectl_name_record(region, unit);
-}
-
-static bool is_acquire(int order)
-{
-	return order == __ATOMIC_ACQUIRE || order == __ATOMIC_SEQ_CST;
 }
 
 /*

@@ -47,7 +47,8 @@ address='-fsanitize=address,undefined -fno-sanitize-recover=all'
 # shellcheck disable=SC2086
 {
 	run "built for addresses" build "$work/address" $address
-	for test in builder_test eh_frame_test elf_test fork_test model_test name_event_test \
+	for test in builder_test eh_frame_test elf_test fork_test granule_map_test model_test \
+			name_event_test \
 			name_tracer_test names_test region_test signal_test thread_test; do
 		run "addresses, $test" check "$work/address" $test $address
 	done

@@ -38,8 +38,8 @@ bin/name_%_test: obj/tests/name_%_test.o obj/tests/tracer.o $(HELPERS) $(SOURCES
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ -lpthread
 
-# It includes lookup.c.
-bin/order_test: obj/tests/order_test.o $(HELPERS) \
+# They include lookup.c.
+bin/order_test bin/granule_order_test: bin/%: obj/tests/%.o $(HELPERS) \
 		$(patsubst %,obj/order/%.o,$(filter-out lookup,$(SOURCES)))
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ -lpthread
@@ -115,7 +115,7 @@ $(filter-out %_hostile_test,$(CONVERTER_TESTS:%=bin/%)): bin/%: obj/sframe/%.o $
 
 # --- the readers of the kernel
 
-bin/sframe_kunit bin/sframe_bounds_kunit bin/jit_kunit bin/resident_kunit bin/jit_order: bin/%: FORCE
+bin/sframe_kunit bin/sframe_bounds_kunit bin/jit_kunit bin/granules_kunit bin/resident_kunit bin/jit_order bin/granules_order: bin/%: FORCE
 	@mkdir -p $(@D)
 	@$(MAKE) -s --no-print-directory -C selftests/host CFLAGS=-O1 WARN=-w \
 		O=../../obj/host ../../obj/host/kunit/$*

@@ -7,6 +7,7 @@
 #include "bench.h"
 #include "chain.h"
 #include "walks.h"
+#include "../granule_map.h"
 #include "../jit_code.h"
 
 #define FEW	8
@@ -203,6 +204,41 @@ static void grow_rows(void)
 	munmap(table, room);
 }
 
+/* Functions of one row in a granule map, each in a granule of its own. */
+static void grow_granules(void)
+{
+	const size_t most = 1000000, text = most * 64;
+	struct text t = reserve_text(most, 64);
+	size_t room = most * (sizeof(uint32_t) + sizeof(jit_record) +
+			      sizeof(jit_row)) + PAGE;
+	struct granule_map map = granule_map_init(reserve(room, PROT_READ | PROT_WRITE),
+						  room, text, 6);
+	const struct code_jit_info info = {
+		.text_start = addr_of(t.at),
+		.text_end = addr_of(t.at) + text,
+		.jit_flags = CODE_JIT_GRANULES,
+		.slots = addr_of(map.slots),
+		.pool = addr_of(map.pool),
+		.pool_len = map.room,
+		.granule_shift = map.shift,
+	};
+	jit_row row = rule;
+
+	if (register_jit(&info))
+		die("region");
+	row.size = t.slot;
+	for (size_t nr = 1000, had = 0; nr <= most; nr *= 10) {
+		for (; had < nr; had++) {
+			row.ip_off = had * t.slot;
+			if (!granule_map_add(&map, row.ip_off, t.slot, &row, 1))
+				die("record");
+		}
+		lookup_results("lookup-granules", &t, nr, nr);
+	}
+	munmap(t.at, t.slots * t.slot);
+	munmap(map.slots, room);
+}
+
 /* The same rows in one table or in several. */
 static void split_rows(void)
 {
@@ -237,6 +273,7 @@ int main(void)
 	make_base();
 	grow_registrations();
 	grow_rows();
+	grow_granules();
 	split_rows();
 	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * Writes inputs for jit_image_fuzz: the tables of regions of libcodectl, in both
  * directions, in one table and in many, with retired rows and compacted.  And for
- * jit_fuzz recipes for the same rows.
+ * jit_fuzz recipes for the same rows.  And for granules_fuzz recipes for functions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,13 +156,38 @@ static void write_region(const char *dir, unsigned int nr)
 	munmap(mem, JIT_IMAGE_TEXT);
 }
 
+/* What make_map() of granules_fuzz reads: functions of one to four granules. */
+static void write_granules(const char *dir, unsigned int nr)
+{
+	const unsigned int functions = 1 + 4 * (nr % 8);
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/granules/%u", dir, nr);
+	file = fopen(path, "w");
+	require(file, path);
+	fputc(functions, file);
+	fputc(nr & 3, file);
+	for (unsigned int i = 0; i < functions; i++) {
+		const unsigned int rows = 1 + i % 7;
+
+		/* gap, rows, granules, kind, bytes that are left at the end */
+		fprintf(file, "%c%c%c%c%c", nr / 8 % 4, rows, i % 4, i % 64, nr % 16);
+		for (unsigned int row = 0; row < rows; row++)
+			fprintf(file, "%c%c%c", 0, 4 + row, CODE_FRE_BASE_SP);
+	}
+	require(!ferror(file) && !fclose(file), path);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int nr;
 
 	require(argc == 2, "usage: jit_seeds DIR");
-	for (nr = 0; nr < 32; nr++)
+	for (nr = 0; nr < 32; nr++) {
 		write_region(argv[1], nr);
+		write_granules(argv[1], nr);
+	}
 
 	return 0;
 }

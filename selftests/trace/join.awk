@@ -56,16 +56,17 @@ function on_stack(	cookie, n, i, frames, first, id, list)
 {
 	cookie = value("cookie")
 	list = rest
-	sub(/.*stop=[0-9]+ [{ ]*/, "", list)
+	sub(/.*codes=[0-9]+ [{ ]*/, "", list)
 	n = split(list, frames, /[}, ]+/)
 	first = value("first") + 0
 	nr[cookie] = value("frames") + 0
-	have[cookie] += int(n / 2)
 	stop[cookie] = value("stop") + 0
 	parts[cookie]++
-	bytes += record(8 + 8 + 16 + 8 + 8 * n)
+	bytes += record(8 + 8 + 16 + 8 + 8 + 8 * n)
+	n -= 2 * value("codes")
+	have[cookie] += int(n / 2)
 	if (!first)
-		inline += 8 + 8 + 16 + 8
+		inline += 8 + 8 + 16 + 8 + 8
 	for (i = 1; i < n; i += 2) {
 		id = number(frames[i + 1])
 		if (!id)

@@ -89,14 +89,14 @@ static bool is(char *text, const char *wanted)
 static bool shows(struct frames *frames, uint64_t id, uint64_t offset, bool exact,
 		  const char *wanted)
 {
-	return is(frames_show(frames, (struct frame){ offset, id, exact },
+	return is(frames_show(frames, (struct frame){ offset, id, exact, 0 },
 			      getpid()), wanted);
 }
 
 static bool folds(struct frames *frames, uint64_t id, uint64_t offset, bool exact,
 		  const char *wanted)
 {
-	return is(frames_fold(frames, (struct frame){ offset, id, exact },
+	return is(frames_fold(frames, (struct frame){ offset, id, exact, 0 },
 			      getpid()), wanted);
 }
 
@@ -128,7 +128,7 @@ static void functions_of_a_file(void)
 	snprintf(text, sizeof(text), "target+0x0 (%s+0x%llx)", self,
 		 (unsigned long long)at);
 	CHECK(shows(frames, 1, at, true, text));
-	before = frames_fold(frames, (struct frame){ at, 1, false }, 0);
+	before = frames_fold(frames, (struct frame){ at, 1, false, 0 }, 0);
 	CHECK(strcmp(before, "target"));
 	free(before);
 	/* Once a file is known, it stays what it is. */
@@ -344,7 +344,7 @@ static void vdso_of_the_kernel(void)
 	elf_end(elf);
 	add_file(frames, 1, "[vdso]", VERIFIED);
 	CHECK(code > base);
-	text = frames_fold(frames, (struct frame){ code - base, 1, true }, 0);
+	text = frames_fold(frames, (struct frame){ code - base, 1, true, 0 }, 0);
 	CHECK(strstr(text, "time"));
 	free(text);
 	limit_descriptors(0);
@@ -395,7 +395,7 @@ static void add_stack(struct stacks *stacks, uint32_t type, int32_t tid,
 	stack = calloc(1, sizeof(*stack) + 3 * sizeof(stack->frames[0]));
 	*stack = (struct join_stack){ .nr = nr, .stop = stop, .tid = tid };
 	for (uint32_t i = 0; i < nr; i++)
-		stack->frames[i] = (struct frame){ 0x1000 * (i + 1), i ? 5 : 0, !i };
+		stack->frames[i] = (struct frame){ 0x1000 * (i + 1), i ? 5 : 0, !i, 0 };
 	stacks_add(stacks, type, stack);
 	free(stack);
 }
@@ -521,7 +521,7 @@ static void stacks_that_differ_in_a_frame(void)
 	stack = calloc(1, sizeof(*stack) + sizeof(stack->frames[0]));
 	*stack = (struct join_stack){ .nr = 1, .tid = GONE };
 	for (int i = 0; i < 6; i++) {
-		stack->frames[0] = (struct frame){ 0x1000 * (i % 2), i % 3, 0 };
+		stack->frames[0] = (struct frame){ 0x1000 * (i % 2), i % 3, 0, 0 };
 		stacks_add(stacks, 1, stack);
 	}
 	free(stack);
@@ -543,7 +543,7 @@ static void stacks_that_differ_in_what_is_exact(void)
 	stack = calloc(1, sizeof(*stack) + sizeof(stack->frames[0]));
 	*stack = (struct join_stack){ .nr = 1, .tid = getpid() };
 	for (int i = 0; i < 3; i++) {
-		stack->frames[0] = (struct frame){ 0x1100, 0, i > 0 };
+		stack->frames[0] = (struct frame){ 0x1100, 0, i > 0, 0 };
 		stacks_add(stacks, 1, stack);
 	}
 	free(stack);

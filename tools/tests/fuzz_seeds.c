@@ -64,6 +64,7 @@ static void write_trace(size_t nr, uint32_t parts)
 	struct raw_stack stack = {
 		.cookie = 9, .nr = 2 * parts, .count = 2, .exact = 1,
 		.frames = { { 0x1000, 7 }, { 0x2000, 8 } },
+		.codes = 1,
 	};
 	struct raw_file explained = {
 		.id = 7, .inode = 12, .dev_major = 0xfe, .names = 1, .unit = 1,
@@ -77,6 +78,8 @@ static void write_trace(size_t nr, uint32_t parts)
 		   offsetof(struct raw_file, path) + strlen(explained.path) + 1);
 	for (uint32_t i = 0; i < parts; i++) {
 		stack.first = 2 * i;
+		stack.code[0][0] = stack.first;
+		stack.code[0][1] = 1ULL << 40;
 		put_record(file, 2, &stack, sizeof(stack));
 	}
 	put_record(file, 5, NULL, 0);

@@ -250,7 +250,8 @@ static void layouts_of_the_formats(void)
 	CHECK(record_layout_read(&layout, tep));
 	CHECK(layout.cookie.event.offset == 16);
 	CHECK(layout.stack.exact.offset == 32 &&
-	      layout.stack.frames.offset == 40);
+	      layout.stack.codes.offset == 40 &&
+	      layout.stack.frames.offset == 48);
 	CHECK(layout.file.path.offset == 64);
 	tep_free(tep);
 }
@@ -283,6 +284,7 @@ static void layouts_of_another_kernel(void)
 	CHECK(!read_changed("user_unwind", "offset:16;	size:4", "offset:16;	size:2"));
 	CHECK(!read_changed("user_unwind_stack", "stop", "end"));
 	CHECK(!read_changed("user_unwind_stack", "exact", "precise"));
+	CHECK(!read_changed("user_unwind_stack", "codes", "functions"));
 	CHECK(!read_changed("file_map", "names", "whose"));
 	CHECK(!read_changed("file_map", "unit", "kind"));
 	CHECK(!read_changed("file_map", "offset:16", "offset:4294967288"));
@@ -318,8 +320,8 @@ static void stacks_of_the_trace(void)
 {
 	struct raw_stack raw = {
 		.cookie = 0x123456789, .nr = 70, .first = 64, .stop = 2, .count = 2,
-		.exact = 2,
-		.frames = { { 0x1000, 7 }, { 0x2000, 8 } },
+		.exact = 2, .codes = 1,
+		.frames = { { 0x1000, 7 }, { 0x2000, 8 } }, .code = { { 65, 99 } },
 	};
 	static struct stack_record record;
 
@@ -328,6 +330,7 @@ static void stacks_of_the_trace(void)
 	      record.first == 64 && record.stop == 2 && record.count == 2);
 	CHECK(record.frames[1].offset == 0x2000 && record.frames[1].id == 8);
 	CHECK(!record.frames[0].exact && record.frames[1].exact == 1);
+	CHECK(!record.frames[0].code_id && record.frames[1].code_id == 99);
 	for (size_t len = 0; len < sizeof(raw); len++)
 		CHECK(!parse_stack(&record, raw, len));
 	CHECK(!parse_with(&raw, &raw.count, 3));
@@ -336,6 +339,13 @@ static void stacks_of_the_trace(void)
 	CHECK(!parse_with(&raw, &raw.first, UINT32_MAX));
 	CHECK(!parse_with(&raw, &raw.nr, STACK_MAX_FRAMES + 1));
 	CHECK(parse_with(&raw, &raw.count, 2));
+	CHECK(parse_with(&raw, &raw.codes, 0));
+	CHECK(!parse_with(&raw, &raw.codes, 3));
+	CHECK(!parse_with(&raw, &raw.codes, UINT32_MAX));
+	raw.code[0][0] = 66;
+	CHECK(!parse_stack(&record, raw, sizeof(raw)));
+	raw.code[0][0] = 63;
+	CHECK(!parse_stack(&record, raw, sizeof(raw)));
 	CHECK(!strcmp(stop_name(2), "no-rule"));
 	CHECK(stop_name(UINT32_MAX) && stop_name(STOP_MAX));
 }

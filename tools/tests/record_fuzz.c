@@ -44,7 +44,7 @@ static struct record_layout wrong_layout(const uint8_t *data, size_t len)
 		&layout.cookie.cookie, &layout.cookie.event,
 		&layout.stack.cookie, &layout.stack.nr, &layout.stack.first,
 		&layout.stack.stop, &layout.stack.count, &layout.stack.exact,
-		&layout.stack.frames,
+		&layout.stack.codes, &layout.stack.frames,
 		&layout.file.id, &layout.file.names, &layout.file.unit,
 		&layout.file.build_id_len, &layout.file.build_id,
 		&layout.file.path,

@@ -68,7 +68,8 @@ struct raw_stack {
 	uint64_t cookie;
 	uint32_t nr, first, stop, count;
 	uint64_t exact;
-	uint64_t frames[2][2];
+	uint32_t codes, unused;
+	uint64_t frames[2][2], code[1][2];
 };
 
 struct raw_file {

@@ -174,6 +174,16 @@ static void codectl_show_path(struct seq_file *m,
 		seq_escape_str(m, origin->path, ESCAPE_OCTAL, CODECTL_ESCAPE);
 }
 
+static void codectl_show_jit(struct seq_file *m, const struct code_query *q)
+{
+	seq_printf(m, "jit fre_size=%d flags=0x%x head=%llx seq=%llx rule=%d,%d,%d,0x%x",
+		   CODE_JIT_UNWIND_FRE_SIZE, q->jit_flags, q->unwind_head,
+		   q->seq, q->cfa_off, q->ra_off, q->fp_off, q->info);
+	if (q->granule_shift)
+		seq_printf(m, " slots=%llx pool=%llx pool_len=0x%llx granule_shift=%u",
+			   q->slots, q->pool, q->pool_len, q->granule_shift);
+}
+
 /* What was registered, in full. */
 static void codectl_show_fields(struct seq_file *m,
 				const struct codectl_region *region,
@@ -182,10 +192,7 @@ static void codectl_show_fields(struct seq_file *m,
 	u64 addr = codectl_sframe_addr(region);
 
 	if (q->kind == CODE_REGISTER_JIT) {
-		seq_printf(m, "jit fre_size=%d flags=0x%x head=%llx seq=%llx rule=%d,%d,%d,0x%x",
-			   CODE_JIT_UNWIND_FRE_SIZE, q->jit_flags,
-			   q->unwind_head, q->seq, q->cfa_off, q->ra_off,
-			   q->fp_off, q->info);
+		codectl_show_jit(m, q);
 		return;
 	}
 
@@ -350,8 +357,7 @@ static int codectl_check_query(const struct code_query *q)
 {
 	if (q->query_flags & ~(CODE_QUERY_OR_NEXT | CODE_QUERY_FILE))
 		return -EINVAL;
-	if (q->__reserved[0] || q->__reserved[1] || q->__reserved[2] ||
-	    q->__reserved2)
+	if (q->__reserved[0] || q->__reserved[1] || q->__reserved2)
 		return -EINVAL;
 	if (!q->path_addr != !q->path_size ||
 	    !q->build_id_addr != !q->build_id_size ||

@@ -62,14 +62,28 @@ struct codectl_frame {
 };
 
 /**
+ * struct codectl_code - a function of compiled code that a frame is in
+ * @frame: number of the frame
+ * @code_id: what its record in a granule map says; not 0
+ */
+struct codectl_code {
+	u64			frame;
+	u64			code_id;
+};
+
+/**
  * struct codectl_stack - the frames of a user stack
  * @nr_ranges: entries in @ranges
+ * @nr_codes: entries in @codes
  * @ranges: where the frames come from, at most one for each
+ * @codes: by their frames; at most one for each
  * @frames: one for each address of the stack
  */
 struct codectl_stack {
 	unsigned int		nr_ranges;
+	unsigned int		nr_codes;
 	struct codectl_range	*ranges;
+	struct codectl_code	*codes;
 	struct codectl_frame	frames[];
 };
 

@@ -189,6 +189,21 @@ static void explain_ids(struct trace_user_unwind *unwind,
 	}
 }
 
+/* How many frames before @end have a number of compiled code. */
+static unsigned int codes_before(const struct codectl_stack *codes,
+				 unsigned int end)
+{
+	unsigned int nr = codes ? codes->nr_codes : 0;
+
+	while (nr && codes->codes[nr - 1].frame >= end)
+		nr--;
+
+	return nr;
+}
+
+static_assert(sizeof(struct codectl_frame) == 2 * sizeof(u64));
+static_assert(sizeof(struct codectl_code) == 2 * sizeof(u64));
+
 /* Returns how many frames were written. */
 static unsigned int write_frames(struct trace_array *tr,
 				 const struct unwind_stacktrace *trace,
@@ -196,15 +211,17 @@ static unsigned int write_frames(struct trace_array *tr,
 {
 	struct trace_buffer *buffer = tr->array_buffer.buffer;
 	struct user_unwind_stack_entry *entry;
+	unsigned int count = 0, code, codes;
 	struct ring_buffer_event *event;
-	unsigned int count = 0;
 
 	if (trace->codes)
 		count = min(trace->nr - first, FRAMES_PER_RECORD);
+	code = codes_before(trace->codes, first);
+	codes = codes_before(trace->codes, first + count) - code;
 
 	event = __trace_buffer_lock_reserve(buffer, TRACE_USER_UNWIND_STACK,
 					    struct_size(entry, frames,
-							2 * count),
+							2 * (count + codes)),
 					    tracing_gen_ctx());
 	if (!event)
 		return 0;
@@ -216,9 +233,13 @@ static unsigned int write_frames(struct trace_array *tr,
 	entry->stop = trace->codes ? trace->stop : UNWIND_USER_STOP_NO_MEMORY;
 	entry->count = count;
 	entry->exact = bitmap_read(trace->exact, first, count);
+	entry->codes = codes;
 	if (count)
 		memcpy(entry->frames, &trace->codes->frames[first],
 		       count * sizeof(trace->codes->frames[0]));
+	if (codes)
+		memcpy(&entry->frames[2 * count], &trace->codes->codes[code],
+		       codes * sizeof(trace->codes->codes[0]));
 	__buffer_unlock_commit(buffer, event);
 
 	return count;
@@ -384,14 +405,17 @@ static enum print_line_t print_user_unwind_stack(struct trace_iterator *iter,
 						 int flags,
 						 struct trace_event *event)
 {
-	/* " =>  <0123456789abcdef> : 0x0123456789abcdef exact" and a newline */
-	const unsigned int line = 52;
+	/* " =>  <0123456789abcdef> : 0x0123456789abcdef code=0x" as many " exact\n" */
+	const unsigned int line = 76;
 	struct user_unwind_stack_entry *field;
 	struct trace_seq *s = &iter->seq;
-	unsigned int i, count;
+	unsigned int i, count, codes;
+	const u64 *code;
 
 	trace_assign_type(field, iter->ent);
 	count = min(field->count, FRAMES_PER_RECORD);
+	codes = min(field->codes, FRAMES_PER_RECORD);
+	code = &field->frames[2 * count];
 
 	trace_seq_printf(s, "<user stack unwind>\ncookie=%llx", field->cookie);
 	if (field->first || field->count < field->nr)
@@ -405,6 +429,11 @@ static enum print_line_t print_user_unwind_stack(struct trace_iterator *iter,
 		trace_seq_printf(s, " =>  <%016llx> : ", field->frames[2 * i]);
 		print_id(iter->tr, s, field->frames[2 * i + 1],
 			 (count - i) * line);
+		if (codes && code[0] == field->first + i) {
+			trace_seq_printf(s, " code=0x%llx", code[1]);
+			code += 2;
+			codes--;
+		}
 		trace_seq_puts(s, field->exact & BIT_ULL(i) ? " exact\n" : "\n");
 	}
 

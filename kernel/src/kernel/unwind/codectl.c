@@ -20,6 +20,7 @@
 #include "attach.h"
 #include "events.h"
 #include "query.h"
+#include "register.h"
 #include "registry.h"
 #include "table.h"
 
@@ -89,11 +90,6 @@ bool codectl_enabled(void)
 bool codectl_callchain_enabled(void)
 {
 	return READ_ONCE(codectl_callchain_sysctl);
-}
-
-static bool codectl_range_ok(u64 start, u64 end)
-{
-	return start < end && end <= TASK_SIZE_MAX;
 }
 
 /* As strndup_user(), but charged to the memory cgroup; adds to @bytes what it takes. */
@@ -307,85 +303,6 @@ static int codectl_read_elf(const void __user *uinfo, size_t usize,
 	return 0;
 }
 
-/* Zero, or where @len bytes, aligned to @align, can be in user space. */
-static bool codectl_pointer_ok(u64 addr, u64 len, u64 align)
-{
-	return !(addr % align) && addr <= TASK_SIZE_MAX - len;
-}
-
-static int codectl_check_jit(const struct code_jit_info *info,
-			     const struct jit_unwind *jit)
-{
-	const u32 flags = CODE_JIT_DEFAULT_RULE | CODE_JIT_DESCENDING |
-			  CODE_JIT_CALLSITE;
-
-	if (info->fre_size && info->fre_size != CODE_JIT_UNWIND_FRE_SIZE)
-		return -EOPNOTSUPP;
-	if ((info->jit_flags & ~flags) || !jit_fre_known(&jit->rule))
-		return -EINVAL;
-
-	if (!codectl_range_ok(info->text_start, info->text_end) ||
-	    info->text_end - info->text_start > CODE_JIT_MAX_TEXT)
-		return -EINVAL;
-	if (!codectl_pointer_ok(info->unwind_head,
-				sizeof(struct code_jit_unwind_table),
-				sizeof(u64)) ||
-	    !codectl_pointer_ok(info->seq, sizeof(u32), sizeof(u32)))
-		return -EINVAL;
-
-	if (info->jit_flags & CODE_JIT_DEFAULT_RULE)
-		return 0;
-
-	return !info->unwind_head || info->cfa_off || info->ra_off ||
-	       info->fp_off || info->info ? -EINVAL : 0;
-}
-
-static int codectl_read_jit(const void __user *uinfo, size_t usize,
-			    struct codectl_op *op)
-{
-	struct codectl_region *region;
-	struct code_jit_info info;
-	struct jit_unwind jit;
-	int ret;
-
-	BUILD_BUG_ON(sizeof(struct code_jit_info) != CODE_JIT_INFO_SIZE_VER1);
-	BUILD_BUG_ON(offsetof(struct code_jit_info, jit_flags) !=
-		     CODE_JIT_INFO_SIZE_VER0);
-	BUILD_BUG_ON(sizeof(struct code_jit_unwind_fre) !=
-		     CODE_JIT_UNWIND_FRE_SIZE);
-
-	if (usize < CODE_JIT_INFO_SIZE_VER0)
-		return -EINVAL;
-	ret = copy_struct_from_user(&info, sizeof(info), uinfo, usize);
-	if (ret)
-		return ret;
-
-	jit = (struct jit_unwind) {
-		.head = info.unwind_head,
-		.seq = info.seq,
-		.flags = info.jit_flags,
-		.rule.cfa_off = info.cfa_off,
-		.rule.ra_off = info.ra_off,
-		.rule.fp_off = info.fp_off,
-		.rule.info = info.info,
-	};
-	memcpy(jit.rule.__reserved, info.__reserved, sizeof(info.__reserved));
-	ret = codectl_check_jit(&info, &jit);
-	if (ret)
-		return ret;
-
-	region = codectl_region_alloc();
-	if (!region)
-		return -ENOMEM;
-	region->text_start = info.text_start;
-	region->text_end = info.text_end;
-	region->tables.is_jit = true;
-	region->tables.jit = jit;
-	op->region = region;
-
-	return 0;
-}
-
 static int codectl_read_unregister(const void __user *uinfo, size_t usize,
 				   struct codectl_op *op)
 {
@@ -422,7 +339,7 @@ static int codectl_read_op(unsigned int option, const void __user *uinfo,
 	case CODE_REGISTER_ELF:
 		return codectl_read_elf(uinfo, usize, op);
 	case CODE_REGISTER_JIT:
-		return codectl_read_jit(uinfo, usize, op);
+		return codectl_read_jit(uinfo, usize, &op->region);
 	default:
 		return codectl_read_unregister(uinfo, usize, op);
 	}

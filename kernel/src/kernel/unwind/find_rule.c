@@ -139,7 +139,7 @@ codectl_jit_rule(const struct codectl_lookup *lookup, unsigned long ip,
 		return ret;
 	if (!found->place.row) {
 		/* The default rule does not hold for what gets a row later. */
-		found->uniform = !jit->head;
+		found->uniform = !jit->head && !jit->nr_slots;
 		found->lasting &= found->uniform;
 	}
 

@@ -20,6 +20,7 @@
 
 #include "code_file.h"
 #include "frames.h"
+#include "granules.h"
 #include "query.h"
 #include "registry.h"
 
@@ -217,11 +218,41 @@ codectl_stack_find(struct codectl_stack *stack, unsigned long addr)
 	return range;
 }
 
+/* The owner's number of the function at an address of a region, or 0. */
+static u64 codectl_code_id(const struct codectl_region *region,
+			   unsigned long addr)
+{
+	const struct jit_unwind *jit = &region->tables.jit;
+	struct codectl_lookup now;
+	u64 id;
+
+	if (!region->tables.is_jit || !jit->nr_slots ||
+	    jit_find_code_id(jit, addr - region->text_start, &id))
+		return 0;
+
+	/* Unregistered meanwhile, the memory of the record may be anybody's. */
+	return codectl_find(current->mm, addr, &now) && now.gen == region->gen ?
+	       id : 0;
+}
+
+static void codectl_stack_add_code(struct codectl_stack *stack,
+				   const struct codectl_region *region,
+				   unsigned int frame, unsigned long addr)
+{
+	u64 id = codectl_code_id(region, addr);
+
+	if (id)
+		stack->codes[stack->nr_codes++] = (struct codectl_code) {
+			.frame = frame, .code_id = id,
+		};
+}
+
 /**
  * codectl_stack_get() - say what the addresses of a user stack are
  * @trace: the stack, of the current task
  *
- * Reads path and build-id of files that nobody has asked for before.
+ * Reads path and build-id of files that nobody has asked for before, and the numbers
+ * of functions in granule maps.
  *
  * Context: process; may sleep, and wait for files: no lock held.
  * Return: the frames, for codectl_stack_put(), or NULL: no memory, or no stack.
@@ -230,24 +261,29 @@ struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace)
 {
 	const struct codectl_range *range;
 	struct codectl_stack *stack;
-	unsigned long ip;
+	unsigned long ip, addr;
 	unsigned int i;
 
 	if (!trace->nr)
 		return NULL;
 	stack = kvzalloc(struct_size(stack, frames, trace->nr) +
-			 array_size(trace->nr, sizeof(*stack->ranges)),
+			 array_size(trace->nr, sizeof(*stack->ranges) +
+				    sizeof(*stack->codes)),
 			 GFP_KERNEL);
 	if (!stack)
 		return NULL;
 	stack->ranges = (void *)&stack->frames[trace->nr];
+	stack->codes = (void *)&stack->ranges[trace->nr];
 
 	for (i = 0; i < trace->nr; i++) {
 		ip = trace->entries[i];
 		/* A return address may lie after the code that it is of. */
-		range = codectl_stack_find(stack, ip - !test_bit(i, trace->exact));
+		addr = ip - !test_bit(i, trace->exact);
+		range = codectl_stack_find(stack, addr);
 		stack->frames[i].offset = ip - range->base;
 		stack->frames[i].id = range->id;
+		if (range->region)
+			codectl_stack_add_code(stack, range->region, i, addr);
 	}
 
 	return stack;

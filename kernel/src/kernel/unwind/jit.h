@@ -17,15 +17,25 @@
  * @head: address of the first table, or 0
  * @seq: address of the counter that is odd while rows are rewritten, or 0
  * @flags: CODE_JIT_*
+ * @nr_slots: with %CODE_JIT_GRANULES one for each granule of the range, else 0
+ * @slots: address of the first slot
+ * @pool: address of the pool
+ * @pool_len: bytes of the pool: room for a record at least
+ * @shift: binary logarithm of the bytes of a granule
  * @rule: the default rule; its size and ip_off are not used
  *
- * @head and @seq are aligned and in user space; what they point to may be
- * anything.
+ * @head, @seq, and the whole of slots and pool, are aligned and in user space; what
+ * is there may be anything.
  */
 struct jit_unwind {
 	unsigned long			head;
 	unsigned long			seq;
 	u32				flags;
+	u32				nr_slots;
+	unsigned long			slots;
+	unsigned long			pool;
+	u64				pool_len;
+	u32				shift;
 	struct code_jit_unwind_fre	rule;
 };
 
@@ -46,8 +56,9 @@ static inline bool jit_fre_known(const struct code_jit_unwind_fre *fre)
 
 /**
  * struct jit_place - where a rule was found
- * @row: address of the row, or 0: it is the default rule
- * @seq: what the counter was, if there is one
+ * @row: address of the row, or what granules.c has in its place; 0: it is the default
+ *	rule
+ * @seq: what the counter was, if there is one; that of its record in a granule map
  */
 struct jit_place {
 	unsigned long	row;

@@ -21,7 +21,7 @@
  *	63..40	%KEPT_ANY: where FP, the return address and the CFA are, a byte each
  *	39..8	their offsets, in 8, 8 and 16 bits
  *
- *	63..8	%KEPT_ROW: the address of the row that says it
+ *	63..8	%KEPT_ROW: the row that says it, as &struct jit_place has it
  *
  * Nearly all rules fit; what does not is %KEPT_ASIDE.
  */

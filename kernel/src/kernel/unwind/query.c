@@ -206,6 +206,10 @@ void codectl_fill_query(const struct codectl_region *region,
 	query->sframe_end = sframe.end;
 	query->unwind_head = jit.head;
 	query->seq = jit.seq;
+	query->slots = jit.slots;
+	query->pool = jit.pool;
+	query->pool_len = jit.pool_len;
+	query->granule_shift = jit.shift;
 	query->jit_flags = jit.flags;
 	query->cfa_off = jit.rule.cfa_off;
 	query->ra_off = jit.rule.ra_off;

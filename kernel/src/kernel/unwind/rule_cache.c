@@ -24,6 +24,7 @@
 #include <linux/workqueue.h>
 
 #include "find_rule.h"
+#include "granules.h"
 #include "rule_cache.h"
 
 /* In the place of the cache of an address space of which one stack was taken. */
@@ -328,6 +329,7 @@ void rule_cache_keep(struct rule_walk *walk, unsigned long ip, bool exact,
 
 	/* Whether a row remains depends on what its registration says. */
 	if (kept_type(rule) == KEPT_ASIDE || (row && !held.region) ||
+	    row > ULONG_MAX >> KEPT_ROW_SHIFT ||
 	    !rule_cache_trylock(walk))
 		return;
 
@@ -367,12 +369,17 @@ static void rule_cache_renew(struct rule_walk *walk, struct held_rule *held)
 	rule_cache_unlock(walk);
 }
 
-static u64 rule_cache_row(struct rule_walk *walk, const struct held_rule *held)
+static u64 rule_cache_row(struct rule_walk *walk, const struct held_rule *held,
+			  unsigned long addr)
 {
+	const unsigned long row = held->rule >> KEPT_ROW_SHIFT;
+	const struct jit_unwind *jit = &walk->last.tables.jit;
 	struct code_jit_unwind_fre fre;
 
-	if (!jit_row_remains(held->rule >> KEPT_ROW_SHIFT,
-			     walk->last.tables.jit.seq, held->seen, &fre))
+	if (!(jit->nr_slots ?
+	      jit_granule_remains(jit, addr - walk->last.text_start, row,
+				  held->seen, &fre) :
+	      jit_row_remains(row, jit->seq, held->seen, &fre)))
 		return 0;
 
 	/* Unregistered meanwhile, the memory of the row may be anybody's. */
@@ -409,7 +416,7 @@ u64 rule_cache_look(struct rule_walk *walk, unsigned long ip, bool exact,
 	if (!rule_walk_enter(walk, ip - !exact, copy.region))
 		return 0;
 	if (kept_type(copy.rule) == KEPT_ROW)
-		return rule_cache_row(walk, &copy);
+		return rule_cache_row(walk, &copy, ip - !exact);
 
 	rule_cache_renew(walk, held);
 	return copy.rule;

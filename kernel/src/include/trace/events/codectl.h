@@ -82,7 +82,8 @@ TRACE_EVENT(code_register,
 		__entry->text_end = region->text_end;
 		__entry->elf_start = region->elf_start;
 		__entry->elf_end = region->elf_end;
-		__entry->table = is_jit ? region->tables.jit.head :
+		__entry->table = is_jit ? region->tables.jit.head ?:
+					  region->tables.jit.slots :
 					  region->tables.sframe.start;
 		__entry->table_end = is_jit ? 0 : region->tables.sframe.end;
 		__entry->file_id = names->id;

@@ -152,6 +152,8 @@ enum code_elf_flags {
  *	those of one function too
  * @CODE_JIT_CALLSITE: rules are exact at call sites only; the caller of a frame
  *	that was interrupted elsewhere, by the kernel or by a signal, may be wrong
+ * @CODE_JIT_GRANULES: the rows are in a granule map, and not in a chain of tables,
+ *	so that code can be placed, freed and moved in any order
  *
  * Values not listed here are not part of the ABI.
  */
@@ -159,6 +161,7 @@ enum code_jit_flags {
 	CODE_JIT_DEFAULT_RULE	= 1U << 0,
 	CODE_JIT_DESCENDING	= 1U << 1,
 	CODE_JIT_CALLSITE	= 1U << 2,
+	CODE_JIT_GRANULES	= 1U << 3,
 };
 
 /**
@@ -253,13 +256,55 @@ struct code_jit_unwind_table {
 #define CODE_JIT_MAX_TABLES	64
 
 /**
+ * struct code_jit_record - a function in a granule map
+ * @seq: odd while the record changes: incremented before, with a write barrier after
+ *	it, and incremented with release afterwards.  The kernel loads it with acquire
+ *	before it reads the rest, and again afterwards: if it was odd, or it or the
+ *	slot has changed, it tries once more, and then truncates the stack.
+ * @start: the first byte of the function, counted from the start of the text
+ * @len: bytes of it
+ * @nr: rows in @fre
+ * @code_id: the owner's number of the function, unlike that of any other one in the
+ *	process, ever; 0: it has none.  User stacks in the trace have it.
+ * @fre: the rows, in increasing order of @ip_off; they do not overlap, and what of them
+ *	lies outside of the function is ignored
+ *
+ * A granule map says for each granule of the text, which is 1 << @granule_shift bytes
+ * of it, which function is there; no two share one.  Its slot, a __u32 that is aligned
+ * to 4, is 0, or where the record of the function begins, counted from the start of the
+ * pool in units of %CODE_JIT_RECORD_ALIGN bytes.  No record begins at the start of
+ * the pool.
+ *
+ * To publish a function its record is written, and then its slots, each by one store
+ * with release; then its code may be reached.  To retire it 0 is stored in its slots,
+ * when no thread has a frame in it.  From then on its record may be used again;
+ * before its memory becomes part of one that begins elsewhere, a write barrier comes
+ * after that 0.  In one place of the pool @seq has no value again before 2^31 - 1
+ * others.  A record that does not lie in the pool as a whole is none: the stack ends
+ * there, truncated.
+ */
+struct code_jit_record {
+	__u32		seq;
+	__u32		start;
+	__u32		len;
+	__u32		nr;
+	__aligned_u64	code_id;
+	struct code_jit_unwind_fre fre[];
+};
+
+#define CODE_JIT_RECORD_ALIGN	8
+#define CODE_JIT_MIN_SHIFT	4
+#define CODE_JIT_MAX_SHIFT	12
+
+/**
  * struct code_jit_info - argument of CODE_REGISTER_JIT
  * @text_start: first byte of the range that code is compiled into
  * @text_end: end of that range.  At most 4 GiB, mapped throughout, with any
  *	protection (EINVAL); it must not overlap the text of another registration
  *	(EEXIST).  It is the key of the registration.
  * @unwind_head: address of the first &struct code_jit_unwind_table, aligned to
- *	8 (EINVAL); 0 only with %CODE_JIT_DEFAULT_RULE.  Not read at registration.
+ *	8 (EINVAL); 0 only with %CODE_JIT_DEFAULT_RULE, and always with
+ *	%CODE_JIT_GRANULES (EINVAL).  Not read at registration.
  * @jit_flags: bits of &enum code_jit_flags (EINVAL)
  * @fre_size: bytes in a row; 0: 24 (EOPNOTSUPP)
  * @seq: 0, or the address of a __u32, aligned to 4 (EINVAL), that is odd while
@@ -268,7 +313,7 @@ struct code_jit_unwind_table {
  *	but the address of the first table.  To append and to retire needs none of
  *	it.  The kernel loads it with acquire before it reads a table, and again
  *	afterwards: if it was odd or has changed, it tries once more, and then
- *	truncates the stack.
+ *	truncates the stack.  0 with %CODE_JIT_GRANULES (EINVAL)
  * @cfa_off: as in &struct code_jit_unwind_fre; this and the following fields
  *	are the default rule, and must be 0 without %CODE_JIT_DEFAULT_RULE
  *	(EINVAL)
@@ -277,9 +322,19 @@ struct code_jit_unwind_table {
  * @info: as in &struct code_jit_unwind_fre; what makes a row unknown is refused
  *	here (EINVAL)
  * @__reserved: must be 0
+ * @slots: address of the slots of a granule map, one for each granule of the text, and
+ *	one for a rest of it; aligned to 4, and all in user space (EINVAL).  This and
+ *	the following fields are 0 without %CODE_JIT_GRANULES (EINVAL).
+ * @pool: address of the pool that its records are in, aligned to 8 (EINVAL)
+ * @pool_len: bytes of the pool, all in user space; room for a record without rows at
+ *	least (EINVAL)
+ * @granule_shift: binary logarithm of the bytes of a granule, from
+ *	%CODE_JIT_MIN_SHIFT to %CODE_JIT_MAX_SHIFT (EINVAL)
+ * @__reserved2: must be 0 (EINVAL)
  *
  * Once the range is registered, code is published without a system call: by
- * appending rows.  A stack ends, truncated, at an address that neither a row nor
+ * appending rows, or by storing slots.  Neither slots nor pool are read at
+ * registration.  A stack ends, truncated, at an address that neither a row nor
  * a default rule covers; frame pointers are not tried.  With a default rule every
  * address is covered, and no signal frame is recognised there: a restorer has to
  * lie elsewhere.  When any page of the text is unmapped the registration goes as
@@ -298,10 +353,17 @@ struct code_jit_info {
 	__s32		fp_off;
 	__u8		info;
 	__u8		__reserved[3];
+	/* VER2 */
+	__aligned_u64	slots;
+	__aligned_u64	pool;
+	__aligned_u64	pool_len;
+	__u32		granule_shift;
+	__u32		__reserved2;
 };
 
 #define CODE_JIT_INFO_SIZE_VER0		24
 #define CODE_JIT_INFO_SIZE_VER1		56
+#define CODE_JIT_INFO_SIZE_VER2		88
 #define CODE_JIT_MAX_TEXT		0x100000000ULL
 
 /**
@@ -452,12 +514,16 @@ struct code_file_info {
  * @sframe_end: out: as registered; 0 for compiled code
  * @unwind_head: out: as registered; 0 for an ELF object
  * @seq: out: as registered; 0 for an ELF object
+ * @slots: out: as registered; 0 without a granule map
+ * @pool: out: as registered; 0 likewise
+ * @pool_len: out: as registered; 0 likewise
  * @kind: out: CODE_REGISTER_ELF or CODE_REGISTER_JIT
  * @jit_flags: out: as registered
  * @cfa_off: out: as registered, of the default rule
  * @ra_off: out: as registered, of the default rule
  * @fp_off: out: as registered, of the default rule
  * @info: out: as registered, of the default rule
+ * @granule_shift: out: as registered; 0 without a granule map
  * @__reserved: in: must be 0
  * @id: out: of the registration, unlike that of any other registration or file
  *	since the system was started; a copy made by fork() has the same
@@ -502,13 +568,17 @@ struct code_query {
 	__aligned_u64	sframe_end;
 	__aligned_u64	unwind_head;
 	__aligned_u64	seq;
+	__aligned_u64	slots;
+	__aligned_u64	pool;
+	__aligned_u64	pool_len;
 	__u32		kind;
 	__u32		jit_flags;
 	__s32		cfa_off;
 	__s32		ra_off;
 	__s32		fp_off;
 	__u8		info;
-	__u8		__reserved[3];
+	__u8		granule_shift;
+	__u8		__reserved[2];
 	__aligned_u64	id;
 	__aligned_u64	file_id;
 	__aligned_u64	inode;
@@ -526,7 +596,7 @@ struct code_query {
 	__aligned_u64	debug_link_addr;
 };
 
-#define CODE_QUERY_SIZE_VER0	200
+#define CODE_QUERY_SIZE_VER0	224
 
 /* 'f' is that of /proc, where 16 and 17 are PAGEMAP_SCAN and PROCMAP_QUERY. */
 #define CODE_QUERY		_IOWR('f', 18, struct code_query)
