@@ -367,8 +367,29 @@ int codectl_eh_frame_add(const void *section, size_t len,
 			 struct codectl_eh_frame **framep);
 
 /**
+ * codectl_debug_frame_add() - the same of a .debug_frame
+ * @section: the section, in memory, with nothing left to relocate; see DWARF 5, 6.4.1
+ * @len: its length
+ * @framep: as for codectl_eh_frame_add()
+ *
+ * Return: as codectl_eh_frame_add().
+ */
+int codectl_debug_frame_add(const void *section, size_t len,
+			    struct codectl_eh_frame **framep);
+
+/**
+ * codectl_fde_add() - the same of one entry (FDE) of an .eh_frame
+ * @fde: the entry, in memory, as LLVM's __register_frame() takes it; the CIE that it
+ *	names is before it
+ * @framep: as for codectl_eh_frame_add()
+ *
+ * Return: as codectl_eh_frame_add(); -EINVAL if it is a CIE.
+ */
+int codectl_fde_add(const void *fde, struct codectl_eh_frame **framep);
+
+/**
  * codectl_eh_frame_remove() - withdraw the functions of an .eh_frame
- * @frame: what codectl_eh_frame_add() stored, or NULL
+ * @frame: what codectl_eh_frame_add(), or one of the others, stored, or NULL
  *
  * Before their text is unmapped or used for something else.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sections of .eh_frame, as regions: LSB 5.0, 10.6.
+ * Sections of .eh_frame (LSB 5.0, 10.6) and .debug_frame (DWARF 5, 6.4.1), as regions.
  *
  * Functions with no whole page between them are in one region, unless something
  * there is not mapped, or another region.  What is between others may get code of
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cfi.h"
 #include "internal.h"
@@ -34,28 +35,92 @@ struct func {
 };
 
 /**
- * struct codectl_eh_frame - what was made of a section
- * @funcs: its functions, in order of address
- * @nr_funcs: how many
- * @rows: the rows of all
- * @nr_rows: how many
- * @max_rows: room for them
- * @regions: what covers them
- * @nr_regions: how many
- * @error: why no region could be opened
+ * struct array - memory that grows, and is no allocator's, which may be calling us
+ * @mem: where it is
+ * @used: bytes of it
+ * @room: bytes there are
  */
-struct codectl_eh_frame {
-	struct func *funcs;
-	size_t nr_funcs;
-	struct code_jit_unwind_fre *rows;
-	size_t nr_rows;
-	size_t max_rows;
-	struct codectl_region **regions;
-	size_t nr_regions;
-	int error;
+struct array {
+	char *mem;
+	size_t used;
+	size_t room;
 };
 
+/**
+ * struct parts - what a section is taken apart into
+ * @funcs: its functions, in order of address in the end
+ * @rows: the rows of all
+ */
+struct parts {
+	struct array funcs;
+	struct array rows;
+};
+
+/**
+ * struct codectl_eh_frame - what was made of a section
+ * @len: bytes of this
+ * @nr_regions: how many
+ * @error: why no region could be opened
+ * @regions: what covers the functions
+ */
+struct codectl_eh_frame {
+	size_t len;
+	size_t nr_regions;
+	int error;
+	struct codectl_region *regions[];
+};
+
+static size_t nr_funcs(const struct parts *parts)
+{
+	return parts->funcs.used / sizeof(struct func);
+}
+
+static struct func *func_at(const struct parts *parts, size_t nr)
+{
+	return (struct func *)parts->funcs.mem + nr;
+}
+
+static struct code_jit_unwind_fre *row_at(const struct parts *parts, size_t nr)
+{
+	return (struct code_jit_unwind_fre *)parts->rows.mem + nr;
+}
+
+/* To twice the room, or at least some pages. */
+static int grow(struct array *array)
+{
+	size_t room = array->room ? 2 * array->room : 4 * CODECTL_PAGE;
+	void *mem;
+
+	if (array->room)
+		mem = mremap(array->mem, array->room, room, MREMAP_MAYMOVE);
+	else
+		mem = mmap(NULL, room, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED)
+		return -ENOMEM;
+	array->mem = mem;
+	array->room = room;
+
+	return 0;
+}
+
+static void drop(struct array *array)
+{
+	if (array->room)
+		munmap(array->mem, array->room);
+}
+
 /* --- the section */
+
+/**
+ * struct section - what is read
+ * @all: all of it
+ * @is_debug: it is a .debug_frame
+ */
+struct section {
+	struct cfi_reader all;
+	bool is_debug;
+};
 
 static void read_augmentation(struct cfi_reader *r, const char *augmentation,
 			      struct cfi_cie *cie)
@@ -99,16 +164,19 @@ static void read_augmentation(struct cfi_reader *r, const char *augmentation,
 }
 
 /* @r begins after the number that says that it is one. */
-static bool read_cie(struct cfi_reader *r, struct cfi_cie *cie)
+static bool read_cie(struct cfi_reader *r, bool is_debug, struct cfi_cie *cie)
 {
 	uint8_t version = codectl_cfi_read(r, 1);
 	const char *augmentation = (const char *)r->at;
 	const uint8_t *end = r->bad ? NULL : memchr(r->at, 0, r->end - r->at);
 
 	*cie = (struct cfi_cie) { 0 };
-	if (!end || (version != 1 && version != 3))
+	if (!end || (version != 1 && version != 3 && (version != 4 || !is_debug)))
 		return false;
 	r->at = end + 1;
+	/* Sizes of addresses and of segment selectors. */
+	if (version == 4 && codectl_cfi_read(r, 2) != 8)
+		return false;
 	cie->code_align = codectl_cfi_read_uleb(r);
 	cie->data_align = codectl_cfi_read_sleb(r);
 	cie->ra_reg = version == 1 ? codectl_cfi_read(r, 1) : codectl_cfi_read_uleb(r);
@@ -131,49 +199,62 @@ static bool read_cie(struct cfi_reader *r, struct cfi_cie *cie)
 enum entry { ENTRY_NONE, ENTRY_CIE, ENTRY_FDE, ENTRY_BAD };
 
 /*
- * The next entry: @entry has what comes after its first number, which says for a
- * function how far before itself what it has in common with others begins.
+ * What the first number of an entry says: that it is a CIE, or for a function where
+ * its CIE is, from that number backwards, or in a .debug_frame from the start.
  */
-static enum entry next_entry(struct cfi_reader *section,
-			     struct cfi_reader *entry, const uint8_t **cie)
+static enum entry read_id(const struct section *section, struct cfi_reader *entry,
+			  size_t size, const uint8_t **cie)
 {
-	uint64_t len, id;
-	const uint8_t *at;
+	const uint8_t *at = entry->at;
+	uint64_t id = codectl_cfi_read(entry, section->is_debug ? size : 4);
+	uint64_t none = section->is_debug ? UINT64_MAX >> (64 - 8 * size) : 0;
 
-	if (section->at == section->end)
+	if (entry->bad)
+		return ENTRY_BAD;
+	*cie = section->is_debug ? section->all.at + id : at - id;
+
+	return id == none ? ENTRY_CIE : ENTRY_FDE;
+}
+
+/* The next entry of what is left: @entry has what comes after its first number. */
+static enum entry next_entry(const struct section *section,
+			     struct cfi_reader *left, struct cfi_reader *entry,
+			     const uint8_t **cie)
+{
+	size_t size = 4;
+	uint64_t len;
+
+	if (left->at == left->end)
 		return ENTRY_NONE;
-	len = codectl_cfi_read(section, 4);
-	if (len == UINT32_MAX)
-		len = codectl_cfi_read(section, 8);
-	if (section->bad || len > (size_t)(section->end - section->at))
+	len = codectl_cfi_read(left, 4);
+	if (len == UINT32_MAX) {
+		size = 8;
+		len = codectl_cfi_read(left, 8);
+	}
+	if (left->bad || len > (size_t)(left->end - left->at))
 		return ENTRY_BAD;
 	if (!len)
 		return ENTRY_NONE;
 
-	at = section->at;
-	*entry = (struct cfi_reader) { at, at + len, false };
-	section->at += len;
-	id = codectl_cfi_read(entry, 4);
-	if (entry->bad)
-		return ENTRY_BAD;
-	*cie = at - id;
+	*entry = (struct cfi_reader) { left->at, left->at + len, false };
+	left->at += len;
 
-	return id ? ENTRY_FDE : ENTRY_CIE;
+	return read_id(section, entry, size, cie);
 }
 
 /* The entry at @at of the section has to be a CIE. */
-static bool find_cie(const struct cfi_reader *section, const uint8_t *at,
+static bool find_cie(const struct section *section, const uint8_t *at,
 		     struct cfi_cie *cie)
 {
-	struct cfi_reader from = *section, entry;
+	struct cfi_reader from = section->all, entry;
 	const uint8_t *none;
 
-	if (at < section->at || at >= section->end)
+	if (at < from.at || at >= from.end)
 		return false;
 	from.at = at;
 
-	return next_entry(&from, &entry, &none) == ENTRY_CIE &&
-	       read_cie(&entry, cie);
+	return next_entry(section, &from, &entry, &none) == ENTRY_CIE &&
+	       read_cie(&entry, section->is_debug, cie);
 }
 
 /* Where a function is, and its program. */
@@ -198,76 +279,52 @@ static bool read_fde(struct cfi_reader *r, struct cfi_fde *fde)
 
 /* --- functions */
 
-/* Room for one more in an array that is as long as a power of two, or longer. */
-static void *grow(void *array, size_t nr, size_t size)
-{
-	if (nr & (nr - 1))
-		return array;
-
-	return reallocarray(array, nr ? 2 * nr : 1, size);
-}
-
-static int reserve_rows(struct codectl_eh_frame *frame)
-{
-	size_t max = frame->max_rows ? 2 * frame->max_rows : 256;
-	void *rows;
-
-	if (max > frame->nr_rows + 2 * MAX_FUNC_ROWS)
-		max = frame->nr_rows + 2 * MAX_FUNC_ROWS;
-	rows = reallocarray(frame->rows, max, sizeof(*frame->rows));
-	if (!rows)
-		return -ENOMEM;
-	frame->rows = rows;
-	frame->max_rows = max;
-
-	return 0;
-}
-
 /* One without a rule is left out. */
-static int add_func(struct codectl_eh_frame *frame, const struct cfi_fde *fde)
+static int add_func(struct parts *parts, const struct cfi_fde *fde)
 {
+	struct array *rows = &parts->rows, *funcs = &parts->funcs;
+	const size_t row = sizeof(struct code_jit_unwind_fre);
 	struct func func = { .start = fde->start, .len = fde->len,
-			     .first = frame->nr_rows };
-	void *funcs;
+			     .first = rows->used / row };
 	size_t room;
 
 	for (;;) {
-		room = frame->max_rows - frame->nr_rows;
-		func.nr = codectl_cfi_rows(fde, frame->rows + frame->nr_rows, room);
+		room = (rows->room - rows->used) / row;
+		func.nr = codectl_cfi_rows(fde, row_at(parts, func.first), room);
 		if (func.nr < room || room >= MAX_FUNC_ROWS)
 			break;
-		if (reserve_rows(frame))
+		if (grow(rows))
 			return -ENOMEM;
 	}
 	if (!func.nr)
 		return 0;
 
-	funcs = grow(frame->funcs, frame->nr_funcs, sizeof(func));
-	if (!funcs)
+	if (funcs->room - funcs->used < sizeof(func) && grow(funcs))
 		return -ENOMEM;
-	frame->funcs = funcs;
-	frame->funcs[frame->nr_funcs++] = func;
-	frame->nr_rows += func.nr;
+	*func_at(parts, nr_funcs(parts)) = func;
+	funcs->used += sizeof(func);
+	rows->used += func.nr * row;
 
 	return 0;
 }
 
-static int read_section(struct codectl_eh_frame *frame,
-			const struct cfi_reader *section)
+/* Of what is left of the section. */
+static int read_section(struct parts *parts, const struct section *section,
+			struct cfi_reader left)
 {
-	struct cfi_reader rest = *section, entry;
+	struct cfi_reader entry;
 	struct cfi_fde fde;
 	const uint8_t *cie;
 	enum entry kind;
 	int ret;
 
-	while ((kind = next_entry(&rest, &entry, &cie)) != ENTRY_NONE) {
+	while ((kind = next_entry(section, &left, &entry, &cie)) != ENTRY_NONE) {
 		if (kind == ENTRY_BAD)
 			return -EINVAL;
 		if (kind != ENTRY_FDE || !find_cie(section, cie, &fde.cie) ||
 		    !read_fde(&entry, &fde))
 			continue;
-		ret = add_func(frame, &fde);
+		ret = add_func(parts, &fde);
 		if (ret)
 			return ret;
 	}
@@ -282,26 +339,45 @@ static int compare(const void *a, const void *b)
 	return left->start < right->start ? -1 : left->start > right->start;
 }
 
-/* Of functions that overlap only the one that begins first is kept. */
-static void sort_funcs(struct codectl_eh_frame *frame)
+static bool is_sorted(const struct parts *parts)
 {
-	struct func *funcs = frame->funcs;
+	const struct func *funcs = func_at(parts, 0);
+	size_t i;
+
+	for (i = 1; i < nr_funcs(parts); i++) {
+		if (funcs[i].start < funcs[i - 1].start)
+			return false;
+	}
+
+	return true;
+}
+
+/*
+ * Of functions that overlap only the one that begins first is kept.  To sort many may
+ * take memory of the allocator.
+ */
+static void sort_funcs(struct parts *parts)
+{
+	struct func *funcs = func_at(parts, 0);
 	size_t i, nr = 0;
 
-	qsort(funcs, frame->nr_funcs, sizeof(*funcs), compare);
-	for (i = 0; i < frame->nr_funcs; i++) {
+	if (!is_sorted(parts))
+		qsort(funcs, nr_funcs(parts), sizeof(*funcs), compare);
+	for (i = 0; i < nr_funcs(parts); i++) {
 		if (!nr || funcs[i].start - funcs[nr - 1].start >=
 			   funcs[nr - 1].len)
 			funcs[nr++] = funcs[i];
 	}
-	frame->nr_funcs = nr;
+	parts->funcs.used = nr * sizeof(*funcs);
 }
 
 /* --- regions */
 
 static struct codectl_region *open_funcs(struct codectl_eh_frame *frame,
-					 const struct func *funcs, size_t nr)
+					 const struct parts *parts,
+					 size_t first, size_t nr)
 {
+	const struct func *funcs = func_at(parts, first);
 	const struct func *last = &funcs[nr - 1];
 	struct codectl_region_attr attr = { .name_bytes = 1 };
 	struct codectl_region *region;
@@ -320,7 +396,7 @@ static struct codectl_region *open_funcs(struct codectl_eh_frame *frame,
 
 	for (i = 0; i < nr; i++)
 		codectl_region_add(region, funcs[i].start, funcs[i].len,
-				   &frame->rows[funcs[i].first], funcs[i].nr,
+				   row_at(parts, funcs[i].first), funcs[i].nr,
 				   NULL);
 
 	return region;
@@ -343,47 +419,36 @@ static size_t widest_gap(const struct func *funcs, size_t nr)
 	return at;
 }
 
-static int keep_region(struct codectl_eh_frame *frame,
-		       struct codectl_region *region)
-{
-	void *regions = grow(frame->regions, frame->nr_regions, sizeof(region));
-
-	if (!regions) {
-		codectl_region_close(region);
-		return -ENOMEM;
-	}
-	frame->regions = regions;
-	frame->regions[frame->nr_regions++] = region;
-
-	return 0;
-}
-
 /*
  * Opens regions over functions: one, or those for what is before and after the
  * widest gap, where one cannot be.  Calls itself for the smaller half.
  */
-static int open_regions(struct codectl_eh_frame *frame, size_t first, size_t nr)
+static int open_regions(struct codectl_eh_frame *frame, const struct parts *parts,
+			size_t first, size_t nr)
 {
 	struct codectl_region *region;
 	size_t before;
 	int ret;
 
 	for (;;) {
-		region = open_funcs(frame, frame->funcs + first, nr);
-		if (region)
-			return keep_region(frame, region);
+		region = open_funcs(frame, parts, first, nr);
+		if (region) {
+			frame->regions[frame->nr_regions++] = region;
+			return 0;
+		}
 		if (frame->error != -EINVAL && frame->error != -EEXIST)
 			return frame->error;
 		if (nr == 1)
 			return 0;
 
-		before = widest_gap(frame->funcs + first, nr);
+		before = widest_gap(func_at(parts, first), nr);
 		if (2 * before <= nr) {
-			ret = open_regions(frame, first, before);
+			ret = open_regions(frame, parts, first, before);
 			first += before;
 			nr -= before;
 		} else {
-			ret = open_regions(frame, first + before, nr - before);
+			ret = open_regions(frame, parts, first + before,
+					   nr - before);
 			nr = before;
 		}
 		if (ret)
@@ -407,14 +472,14 @@ static size_t count_near(const struct func *funcs, size_t nr)
 	return i;
 }
 
-static int open_all(struct codectl_eh_frame *frame)
+static int open_all(struct codectl_eh_frame *frame, const struct parts *parts)
 {
-	size_t first, nr;
+	size_t first, nr, all = nr_funcs(parts);
 	int ret;
 
-	for (first = 0; first < frame->nr_funcs; first += nr) {
-		nr = count_near(frame->funcs + first, frame->nr_funcs - first);
-		ret = open_regions(frame, first, nr);
+	for (first = 0; first < all; first += nr) {
+		nr = count_near(func_at(parts, first), all - first);
+		ret = open_regions(frame, parts, first, nr);
 		if (ret)
 			return ret;
 	}
@@ -422,42 +487,80 @@ static int open_all(struct codectl_eh_frame *frame)
 	return frame->nr_regions ? 0 : frame->error;
 }
 
-static int build(struct codectl_eh_frame *frame,
-		 const struct cfi_reader *section)
+/* No function has more regions than one. */
+static int publish(const struct parts *parts, struct codectl_eh_frame **framep)
 {
-	int ret = read_section(frame, section);
-
-	if (ret)
-		return ret;
-	if (!frame->nr_funcs)
-		return -ENODATA;
-	sort_funcs(frame);
-	ret = open_all(frame);
-	free(frame->rows);
-	free(frame->funcs);
-	frame->rows = NULL;
-	frame->funcs = NULL;
-
-	return ret;
-}
-
-int codectl_eh_frame_add(const void *section, size_t len,
-			 struct codectl_eh_frame **framep)
-{
-	const uint8_t *at = section, *end = len ? at + len : (void *)-1UL;
-	const struct cfi_reader reader = { at, end, false };
+	size_t len = sizeof(**framep) + nr_funcs(parts) * sizeof((*framep)->regions[0]);
 	struct codectl_eh_frame *frame;
-	int saved = errno, ret;
+	int ret;
 
-	frame = calloc(1, sizeof(*frame));
-	ret = frame ? build(frame, &reader) : -ENOMEM;
+	frame = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		     -1, 0);
+	if (frame == MAP_FAILED)
+		return -ENOMEM;
+	frame->len = len;
+	ret = open_all(frame, parts);
 	if (ret)
 		codectl_eh_frame_remove(frame);
 	else
 		*framep = frame;
+
+	return ret;
+}
+
+static int add(const struct section *section, struct cfi_reader left,
+	       struct codectl_eh_frame **framep)
+{
+	struct parts parts = { 0 };
+	int saved = errno, ret;
+
+	ret = read_section(&parts, section, left);
+	if (!ret && !nr_funcs(&parts))
+		ret = -ENODATA;
+	if (!ret) {
+		sort_funcs(&parts);
+		ret = publish(&parts, framep);
+	}
+	drop(&parts.funcs);
+	drop(&parts.rows);
 	errno = saved;
 
 	return ret;
+}
+
+int codectl_eh_frame_add(const void *start, size_t len,
+			 struct codectl_eh_frame **framep)
+{
+	const uint8_t *at = start, *end = len ? at + len : (void *)-1UL;
+	const struct section section = { .all = { at, end, false } };
+
+	return add(&section, section.all, framep);
+}
+
+int codectl_debug_frame_add(const void *start, size_t len,
+			    struct codectl_eh_frame **framep)
+{
+	const uint8_t *at = start;
+	const struct section section = {
+		.all = { at, at + len, false }, .is_debug = true,
+	};
+
+	return add(&section, section.all, framep);
+}
+
+int codectl_fde_add(const void *fde, struct codectl_eh_frame **framep)
+{
+	struct section section = { .all = { fde, (void *)-1UL, false } };
+	struct cfi_reader left = section.all, entry;
+	const uint8_t *cie;
+
+	if (next_entry(&section, &left, &entry, &cie) != ENTRY_FDE || cie >= entry.at)
+		return -EINVAL;
+	/* From its CIE, which comes before it, to its end. */
+	section.all = (struct cfi_reader) { cie, entry.end, false };
+	left = (struct cfi_reader) { fde, entry.end, false };
+
+	return add(&section, left, framep);
 }
 
 void codectl_eh_frame_remove(struct codectl_eh_frame *frame)
@@ -470,9 +573,6 @@ void codectl_eh_frame_remove(struct codectl_eh_frame *frame)
 
 	for (i = 0; i < frame->nr_regions; i++)
 		codectl_region_close(frame->regions[i]);
-	free(frame->regions);
-	free(frame->rows);
-	free(frame->funcs);
-	free(frame);
+	munmap(frame, frame->len);
 	errno = saved;
 }

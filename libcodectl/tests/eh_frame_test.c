@@ -473,6 +473,91 @@ static void damaged_sections(void)
 	check_none(0);
 }
 
+/* --- entries, and .debug_frame */
+
+/* The one that is named, whatever comes before and after it. */
+static void one_entry(void)
+{
+	size_t at[3], i;
+
+	text = test_text(LEN);
+	begin();
+	for (i = 0; i < 3; i++) {
+		at[i] = size;
+		put_fde(text + 64 * i, 64, "\x41\x0e\x10", 3);
+	}
+	put_u32(0xdeadbeef);
+	CHECK_EQ(codectl_fde_add(section + at[1], &frame), 0);
+	check_none(63);
+	check_rule(64, CODE_FRE_BASE_SP, 8, 0);
+	check_rule(65, CODE_FRE_BASE_SP, 16, 0);
+	check_none(128);
+	codectl_eh_frame_remove(frame);
+	check_none(64);
+
+	CHECK_EQ(codectl_fde_add(section, &frame), -EINVAL);
+	memset(section + size - 4, 0, 4);
+	CHECK_EQ(codectl_fde_add(section + size - 4, &frame), -EINVAL);
+	/* Its CIE is another function. */
+	memcpy(section + at[1] + 4, &(uint32_t){ at[1] + 4 - at[0] }, 4);
+	CHECK_EQ(codectl_fde_add(section + at[1], &frame), -ENODATA);
+}
+
+/* Entries name their CIE from the start, and addresses are as they are. */
+static void debug_frame(uint8_t version, bool is_64)
+{
+	const uint8_t head[] = { version, 0, 8, 0 };
+	size_t entry, half = is_64 ? 8 : 4;
+	const uint64_t none = -1, cie = 0;
+	const uint32_t long_len = UINT32_MAX;
+
+	size = 0;
+	for (int i = 0; i < 2; i++) {
+		size_t len_at;
+
+		if (is_64)
+			put(&long_len, 4);
+		len_at = size;
+		put("\0\0\0\0\0\0\0", half);
+		entry = size;
+		put(i ? (const void *)&cie : &none, half);
+		if (!i) {
+			put(head, version == 4 ? 4 : 2);
+			put((uint8_t[]){ 1, 0x78, RA }, 3);
+			put("\x0c\7\x08\x90\1", 5);
+		} else {
+			put_u64(text);
+			put_u64(64);
+			put("\x41\x0e\x10", 3);
+		}
+		while ((size - entry) % 8)
+			put("", 1);
+		memcpy(section + len_at, &(uint64_t){ size - entry }, half);
+	}
+	CHECK_EQ(codectl_debug_frame_add(section, size, &frame), 0);
+	check_rule(0, CODE_FRE_BASE_SP, 8, 0);
+	check_rule(1, CODE_FRE_BASE_SP, 16, 0);
+	check_none(64);
+	codectl_eh_frame_remove(frame);
+	/* Of a CIE that is none. */
+	memcpy(section + entry, &(uint64_t){ 8 }, half);
+	CHECK_EQ(codectl_debug_frame_add(section, size, &frame), -ENODATA);
+	memcpy(section + entry, &(uint64_t){ -2UL }, half);
+	CHECK_EQ(codectl_debug_frame_add(section, size, &frame), -ENODATA);
+}
+
+static void debug_frames(void)
+{
+	text = test_text(LEN);
+	debug_frame(1, false);
+	debug_frame(3, false);
+	debug_frame(4, false);
+	debug_frame(4, true);
+	begin();
+	put_fde(text, 64, "", 0);
+	CHECK(codectl_debug_frame_add(section, size, &frame) < 0);
+}
+
 static const struct test tests[] = {
 	TEST(usual_function),
 	TEST(remembered_state),
@@ -488,6 +573,8 @@ static const struct test tests[] = {
 	TEST(augmentations),
 	TEST(malformed_sections),
 	TEST(damaged_sections),
+	TEST(one_entry),
+	TEST(debug_frames),
 };
 
 int main(void)
