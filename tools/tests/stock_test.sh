@@ -109,6 +109,29 @@ test_files()
 	check "nothing is attached any more" eval '! grep -q . /proc/codectl_files'
 }
 
+# preloaded STORE FILE - by a user who may do nothing; root looks
+preloaded()
+{
+	chmod 755 "$out" "$out"/store "$out"/store/*
+	perf record -q --call-graph fp,defer -e cpu-clock:u -F 499 -o "$2" -- \
+		su -s /bin/sh nobody -c "CODECTL_SFRAME=$1 exec $linker \
+			--preload $stock/lib/libcodectl-preload.so \
+			--library-path $stock/lib $perl -e '$script' $seconds" \
+		> "$out/stdout" 2> "$out/stderr"
+}
+
+test_preload()
+{
+	preloaded "$out" "$out/none.data"
+	check "with the preload, and without tables" [ $? = 0 ]
+	count_whole "$out/none.data"
+	check "next to no stack is complete" at_most 5
+	preloaded "$store" "$out/preload.data"
+	check "with the tables of a store" [ $? = 0 ]
+	count_whole "$out/preload.data"
+	check "99 % of the stacks are complete without privilege" at_least 99
+}
+
 test_running()
 {
 	# shellcheck disable=SC2086
@@ -237,10 +260,6 @@ test_killed()
 	check "... who end with who asked for them" eventually eval '! pidof codectl'
 }
 
-hold_tracepoints
-test_without
-test_files
-test_running
 # A service has a mount namespace of its own, and init's files are what they were.
 test_service()
 {
@@ -256,6 +275,11 @@ test_service()
 		[ "$(find "$out/service" -name '*.sframe' ! -path '*/sha256/*' | wc -l)" -ge 2 ]
 }
 
+hold_tracepoints
+test_without
+test_files
+test_preload
+test_running
 test_namespace
 test_service
 test_follow

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <pthread.h>
+
+#include "preload.h"
+
+static pthread_mutex_t lock;
+static int cancel_state;
+
+static void init_lock(void)
+{
+	pthread_mutexattr_t attr;
+
+	/* Taken twice, by what a handler calls or by what we call, it says so. */
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(&lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+bool preload_lock(void)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	if (pthread_mutex_lock(&lock)) {
+		pthread_setcancelstate(state, NULL);
+		return false;
+	}
+	cancel_state = state;
+
+	return true;
+}
+
+void preload_unlock(void)
+{
+	int state = cancel_state;
+
+	pthread_mutex_unlock(&lock);
+	pthread_setcancelstate(state, NULL);
+}
+
+/* In a handler that forks in the thread which has the lock, the child has it, too. */
+static bool in_owner;
+
+static void prepare(void)
+{
+	in_owner = pthread_mutex_lock(&lock);
+}
+
+static void parent(void)
+{
+	if (!in_owner)
+		pthread_mutex_unlock(&lock);
+	in_owner = false;
+}
+
+static void child(void)
+{
+	init_lock();
+	if (in_owner)
+		pthread_mutex_lock(&lock);
+	in_owner = false;
+}
+
+__attribute__((__constructor__(101))) static void begin(void)
+{
+	init_lock();
+	pthread_atfork(prepare, parent, child);
+}
