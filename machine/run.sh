@@ -13,7 +13,9 @@
 set -eu -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
+machine=$here
+# shellcheck source=recorded.sh
+. "$here/recorded.sh"
 
 die()
 {
@@ -78,20 +80,6 @@ boot()
 		die "the machine did not come to its end: see $out/console and $out/errors"
 }
 
-# With the perf that has recorded it, the files that it has recorded, and that kernel's
-# symbols.
-script_of()
-{
-	local judged=/var/tmp/judged
-
-	cp "$1" "$dir/root$judged/data"
-	cp "$work/results/kallsyms" "$dir/root$judged/kallsyms"
-	chroot "$dir/root" env -i PATH=/usr/sbin:/usr/bin HOME=/root LC_ALL=C.UTF-8 \
-		perf script -i $judged/data --kallsyms $judged/kallsyms --no-inline --max-stack 512 \
-		-F comm,pid,tid,time,ip,sym --show-mmap-events --show-task-events \
-		--show-lost-events 2> "$work/script.errors"
-}
-
 # Of the programs of the matrix, and of what threads of them start in.
 find_ends()
 {
@@ -101,8 +89,7 @@ find_ends()
 	regex=$(sed -n 's/^[^#[:space:]]*[[:space:]]\{1,\}//p' "$here/matrix/programs" | paste -s -d '|')
 	mapfile -t files < <(cd "$dir/root" && find ./usr ./opt -type f -perm /111 | sed 's/^\.//' |
 		grep -x -E -e "$regex")
-	"$here/ends.py" "$dir/root" "${files[@]}" \
-		/usr/lib/x86_64-linux-gnu/{libc.so.6,ld-linux-x86-64.so.2} > "$out/ends"
+	ends_of "${files[@]}" > "$out/ends"
 }
 
 # judge PHASE TOOL PROGRAM

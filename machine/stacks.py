@@ -13,7 +13,8 @@ counted apart: "gone" are those amid exec or exit, where there is none.
 
 Prints "samples N", "complete N", "none N", "gone N", "lost N" of all processes together,
 and "ends N WHERE" for each place where an incomplete stack ends, the most frequent
-first. WHERE also says whether code without CFI was on the way, from which on a walk
+first; "compiled N" and "compiled-complete N" of those that go through code of no file, if
+there are any. WHERE also says whether code without CFI was on the way, from which on a walk
 goes by what the frame pointer happens to be, and whether the tool keeps no more frames.
 """
 import argparse
@@ -147,8 +148,12 @@ class Judge:
         self.facts["samples"] += count
         path, offset = process.find(frames[-1][0])
         # What is no code on the way was invented, wherever it leads.
-        if (path and self.ends.have(path, offset) and
-                all(process.find(addr)[0] for addr, _ in frames)):
+        paths = [process.find(addr)[0] for addr, _ in frames]
+        complete = bool(path and self.ends.have(path, offset) and all(paths))
+        if any(p and not is_file(p) and not p.startswith("[") for p in paths):
+            self.facts["compiled"] += count
+            self.facts["compiled-complete"] += count * complete
+        if complete:
             self.facts["complete"] += count
         else:
             amid = amid or self.in_execve(*process.find(frames[0][0]))
@@ -257,6 +262,9 @@ class Judge:
     def report(self):
         for key in ("samples", "complete", "none", "gone", "lost"):
             print(key, self.facts[key])
+        for key in ("compiled", "compiled-complete"):
+            if key in self.facts:
+                print(key, self.facts[key])
         for where, count in self.where.most_common():
             print("ends", count, where)
 

@@ -106,7 +106,8 @@ judged "what ran before the recording is not what its parent is" \
 	sample 7 3.100000 '5020 _start'
 } > "$work/over"
 judged "what is mapped over the program is not the program" \
-	"$(printf '%s\n' 'samples 1' 'complete 0' 'none 0' 'gone 0' 'lost 0' 'ends 1 compiled code, past compiled code')" "$work/over"
+	"$(printf '%s\n' 'samples 1' 'complete 0' 'none 0' 'gone 0' 'lost 0' \
+	'compiled 1' 'compiled-complete 0' 'ends 1 compiled code, past compiled code')" "$work/over"
 
 mapped > "$work/maps"
 cat > "$work/bpftrace" <<-END

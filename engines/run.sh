@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: run.sh ENGINE DIR PACKAGES OUT [SETTING=VALUE...]
+#
+# Boots the machine in DIR, which machine/make-image.sh has made, has it run ENGINE, a
+# directory beside this script, and judges the stacks that were taken. OUT gets
+# table.txt, what the machine says, and a flame graph for each recording. Fails if the
+# machine does, or ENGINE/judge.
+
+set -eu -o pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+machine=$here/../machine
+
+die()
+{
+	echo "run: $*" >&2
+	exit 1
+}
+
+if [ $# -lt 4 ] || [ ! -x "$here/$1/run" ]; then
+	die "usage: run.sh ENGINE DIR PACKAGES OUT [SETTING=VALUE...]"
+fi
+engine=$1 dir=$(realpath "$2") packages=$3 out=$4
+shift 4
+rm -rf "$out"
+work=$out/work
+mkdir -p "$out/flame" "$work/job" "$work/results" "$dir/root/var/tmp/judged"
+out=$(realpath "$out") work=$(realpath "$work")
+trap 'rm -rf "$dir/root/var/tmp/judged"' EXIT
+
+cp "$here/$engine"/* "$packages"/codectl_*.deb "$packages"/libcodectl0_*.deb "$work/job"
+for setting; do
+	printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
+done > "$work/job/settings"
+tar -cf "$work/job.tar" -C "$work/job" .
+truncate -s 8G "$work/result"
+"$machine/boot.sh" "$dir" --job "$work/job.tar" --result "$work/result" > "$out/console" 2>&1 ||
+	die "see $out/console: $(tail -n 1 "$out/console")"
+tar -xf "$work/result" -C "$work/results" 2> /dev/null || die "no results: see $out/console"
+find "$work/results" -maxdepth 1 -type f ! -name '*.data' ! -name kallsyms -exec cp {} "$out" ';'
+[ "$(cat "$work/results/status" 2> /dev/null)" = complete ] ||
+	die "the machine did not come to its end: see $out/console and $out/errors"
+export machine dir work out
+"$here/$engine/judge" | tee "$out/table.txt"
