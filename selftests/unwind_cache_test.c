@@ -432,6 +432,8 @@ TEST_F(table, restorer_in_the_range_after_a_call)
 #define CHAIN_DEPTH 250
 #define WALKERS 4
 #define WALKS 200
+/* Stacks that the buffers of the processors have room for, be it of one alone. */
+#define UNREAD 100
 
 /* Together more functions than rules are kept of, with frames of several kinds. */
 static uint8_t *emit_chain(struct jit_region *region, int first)
@@ -448,10 +450,16 @@ static uint8_t *emit_chain(struct jit_region *region, int first)
 
 static const uint8_t *chains[2];
 
+static unsigned int nr_read;
+
+/* No faster than they are read. */
 static void *walk_chains(void *arg)
 {
-	for (int i = 0; i < WALKS; i++)
+	for (unsigned int i = 0; i < WALKS; i++) {
+		while (i * WALKERS > __atomic_load_n(&nr_read, __ATOMIC_RELAXED) + UNREAD)
+			usleep(100);
 		jit_call(chains[i & 1], NULL);
+	}
 	return arg;
 }
 
@@ -485,10 +493,11 @@ TEST_F(table, threads_find_rules_at_once)
 			usleep(1000);
 			continue;
 		}
-		nr++;
+		__atomic_store_n(&nr_read, ++nr, __ATOMIC_RELAXED);
 		wrong += memcmp(got.ip, right[0].ip, CHAIN_DEPTH * 8) &&
 			 memcmp(got.ip, right[1].ip, CHAIN_DEPTH * 8);
 	}
+	__atomic_store_n(&nr_read, WALKERS * WALKS, __ATOMIC_RELAXED);
 	for (int i = 0; i < WALKERS; i++)
 		pthread_join(threads[i], NULL);
 	EXPECT_EQ(WALKERS * WALKS, nr);
