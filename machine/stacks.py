@@ -45,6 +45,8 @@ KERNEL = 1 << 63
 MOST_FRAMES = 127
 # What the kernel is in where a program is not there yet, or no longer.
 AMID_EXEC = re.compile(r"bprm_execve|begin_new_exec|load_elf_binary|setup_arg_pages")
+# What it is in when it takes a deferred stack: the chain belongs to the sample before.
+AMID_WALK = re.compile(r"process_unwind_deferred")
 AMID_EXIT = re.compile(r"do_exit|do_group_exit|exit_mmap|exit_mm|mmput")
 # mov $__NR_execve,%eax; syscall: what follows is where the registers say that it is.
 EXECVE = b"\xb8\x3b\0\0\0\x0f\x05"
@@ -176,7 +178,7 @@ class Judge:
 
     @staticmethod
     def amid(kernel):
-        for regex, what in (AMID_EXEC, "exec"), (AMID_EXIT, "exit"):
+        for regex, what in (AMID_EXEC, "exec"), (AMID_EXIT, "exit"), (AMID_WALK, "walk"):
             if any(regex.match(name) for name in kernel):
                 return ", amid " + what
         return ""

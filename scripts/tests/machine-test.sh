@@ -194,9 +194,11 @@ judged "what is deeper than a tool keeps" "$(printf '%s\n' 'samples 3' 'complete
 	sample 7 2.100000 'ffffffff81000000 unmap_vmas' 'ffffffff81000010 exit_mmap'
 	sample 7 2.200000
 	sample 7 2.300000 'ffffffff81000010 bprm_execve' '100 [unknown]'
+	sample 7 2.400000 'ffffffff81000010 process_unwind_deferred' '700000001 [unknown]'
 } > "$work/amid"
-judged "what is amid exec or exit has no frames, or others'" "$(printf '%s\n' 'samples 1' 'complete 0' \
-	'none 1' 'gone 2' 'lost 0' 'ends 1 nowhere, then no code, amid exec')" "$work/amid"
+judged "what is amid exec, exit or a walk has no frames, or others'" "$(printf '%s\n' 'samples 2' 'complete 0' \
+	'none 1' 'gone 2' 'lost 0' 'ends 1 nowhere, then no code, amid exec' \
+	'ends 1 nowhere, then no code, amid walk')" "$work/amid"
 
 cat > "$work/offcpu" <<-END
 	@ns[7, 
