@@ -37,7 +37,9 @@ HEAD = re.compile(r"\S.*?\s(-?\d+)/-?\d+\s+[\d.]+:\s*$")
 FRAME = re.compile(r"\s+([0-9a-f]+)(?: (.*))?$")
 BPF_HEAD = re.compile(r"@\S*\[(\d+),\s*$")
 BPF_EMPTY = re.compile(r"@\S*\[(\d+), *\]: (\d+)$")
-BCC_HEAD = re.compile(r"    -\s+.* \((\d+)\)$")
+BCC_HEAD = re.compile(r"    -\s+(.*) \((\d+)\)$")
+# The tool itself is a program of the matrix: python3.
+BCC_SELF = "profile-bpfcc"
 # Times are for the flame graph alone.
 BPF_TIMES = "@ns["
 KERNEL = 1 << 63
@@ -251,9 +253,11 @@ class Judge:
             elif BPF_HEAD.match(line):
                 pid, frames = int(BPF_HEAD.match(line)[1]), []
             elif BCC_HEAD.match(line):
-                pid = int(BCC_HEAD.match(line)[1])
+                head = BCC_HEAD.match(line)
+                pid = int(head[2]) if head[1] != BCC_SELF else None
             elif line.startswith("]: ") or re.fullmatch(r" {8}\d+", line):
-                add(pid, frames, int(line.split()[-1]))
+                if pid is not None:
+                    add(pid, frames, int(line.split()[-1]))
                 frames = []
             else:
                 add_frame(frames, line)

@@ -21,6 +21,9 @@ def init(self, *args, cflags=(), **kwargs):
     make(self, *args, cflags=[*cflags, "-fms-extensions"], **kwargs)
 
 
+# By this name it can be told from the program that it is run by.
+with open("/proc/self/comm", "w", encoding="ascii") as comm:
+    comm.write("profile-bpfcc")
 bcc.BPF.sym = staticmethod(sym)
 bcc.BPF.__init__ = init
 del sys.argv[0]

@@ -164,6 +164,10 @@ cat > "$work/bcc" <<-END
 	    -                prog name (7)
 	        5
 
+	    5200 f
+	    -                profile-bpfcc (7)
+	        9
+
 END
 judged "what bcc prints" "$(printf '%s\n' 'samples 35' 'complete 30' 'none 0' 'gone 0' 'lost 0' 'ends 5 f (prog)')" \
 	"$work/maps" "$work/bcc"
