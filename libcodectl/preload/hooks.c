@@ -21,15 +21,12 @@ static __typeof__(pthread_create) *next_create;
 
 static void look(bool at_objects)
 {
-	int saved = errno;
-
 	if ((at_objects || preload_debug_list_changed()) && preload_lock()) {
 		preload_debug_list_read();
 		if (at_objects)
 			preload_objects_read();
 		preload_unlock();
 	}
-	errno = saved;
 }
 
 /* Before the start, of memory for the first allocations, nobody can be asked. */

@@ -5,7 +5,9 @@
 #include "preload.h"
 
 static pthread_mutex_t lock;
+/* Of the owner: whether it could be cancelled, and its errno. */
 static int cancel_state;
+static int saved_errno;
 
 static void init_lock(void)
 {
@@ -20,7 +22,7 @@ static void init_lock(void)
 
 bool preload_lock(void)
 {
-	int state;
+	int state, err = errno;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (pthread_mutex_lock(&lock)) {
@@ -28,16 +30,18 @@ bool preload_lock(void)
 		return false;
 	}
 	cancel_state = state;
+	saved_errno = err;
 
 	return true;
 }
 
 void preload_unlock(void)
 {
-	int state = cancel_state;
+	int state = cancel_state, err = saved_errno;
 
 	pthread_mutex_unlock(&lock);
 	pthread_setcancelstate(state, NULL);
+	errno = err;
 }
 
 /* In a handler that forks in the thread which has the lock, the child has it, too. */

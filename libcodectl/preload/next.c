@@ -7,6 +7,7 @@
  * was cannot always be told, as the call may have been a jump: then it is any object.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ static void *find_anywhere(const char *name)
 
 void *preload_next(const char *name, const void *caller)
 {
+	int saved = errno;
 	void *next = dlsym(RTLD_NEXT, name);
 
 	if (!next)
@@ -89,16 +91,19 @@ void *preload_next(const char *name, const void *caller)
 		next = find_anywhere(name);
 	/* What was not found is no error of the program's. */
 	dlerror();
+	errno = saved;
 
 	return next;
 }
 
 bool preload_has(const void *function, const char *name)
 {
+	int saved = errno;
 	void *object = open_object(function), *found;
 
 	found = object ? find_in(object, name) : dlsym(RTLD_DEFAULT, name);
 	dlerror();
+	errno = saved;
 
 	return found;
 }

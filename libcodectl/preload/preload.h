@@ -27,7 +27,8 @@ bool preload_has(const void *function, const char *name);
 
 /*
  * One lock for all that follows; false if who has it is interrupted, or forks, in which
- * case nothing is done.  Who has it may be cancelled only afterwards.
+ * case nothing is done.  Who has it may be cancelled only afterwards, and has the errno
+ * then that it had before.
  */
 bool preload_lock(void);
 void preload_unlock(void);

@@ -7,7 +7,6 @@
  * sections, ended by NULL.  LLVM's takes an entry (FDE), which who calls it finds out
  * by __unw_add_dynamic_fde(); if it is the CIE of one, a section as well.
  */
-#include <dlfcn.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>

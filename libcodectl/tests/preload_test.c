@@ -296,13 +296,16 @@ static void entries_of_a_plugin(void)
 	prepare();
 	CHECK(add && take && registered && nr);
 	make_section(3);
+	errno = 77;
 	add(second);
+	CHECK_EQ(errno, 77);
 	CHECK_EQ(*nr, 1);
 	CHECK(registered[0] == second);
 	/* That one alone. */
 	CHECK_EQ(nr_found(), 1);
 	CHECK(stand_in_find(text + STEP, &entry));
 	take(second);
+	CHECK_EQ(errno, 77);
 	CHECK_EQ(*nr, 0);
 	CHECK_EQ(nr_found(), 0);
 	/* A CIE is a section to both. */
