@@ -4,15 +4,11 @@
  *
  * What is unloaded the kernel drops by itself, as its text is unmapped.
  */
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../src/internal.h"
 #include "preload.h"
-
-#ifndef PT_GNU_SFRAME
-#define PT_GNU_SFRAME	0x6474e554
-#endif
 
 /**
  * struct known - an object that was looked at
@@ -33,59 +29,14 @@ struct known {
 static struct known *known;
 static unsigned long long adds, subs;
 
-static bool has_sframe(const struct dl_phdr_info *object)
-{
-	for (int i = 0; i < object->dlpi_phnum; i++)
-		if (object->dlpi_phdr[i].p_type == PT_GNU_SFRAME)
-			return true;
-
-	return false;
-}
-
-/* What is the same for all its segments. */
-static struct code_elf_info describe(const struct dl_phdr_info *object,
-				     const struct preload_table *table)
-{
-	struct code_elf_info info = {
-		.elf_start = UINT64_MAX,
-		.sframe_start = table->start,
-		.sframe_end = table->end,
-		.sframe_addr = table->addr + object->dlpi_addr,
-	};
-
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const Elf64_Phdr *ph = &object->dlpi_phdr[i];
-		uint64_t start = object->dlpi_addr + ph->p_vaddr;
-		uint64_t end = (start + ph->p_memsz + 4095) & -4096UL;
-
-		if (ph->p_type != PT_LOAD)
-			continue;
-		start &= -4096UL;
-		if (info.elf_start > start)
-			info.elf_start = start;
-		if (info.elf_end < end)
-			info.elf_end = end;
-	}
-
-	return info;
-}
-
-static int unregister_text(uint64_t start, uint64_t end)
-{
-	const struct code_unregister_info info = {
-		.text_start = start, .text_end = end,
-	};
-
-	return codectl_syscall(CODE_UNREGISTER, &info, sizeof(info), 0);
-}
-
 /* The dynamic linker, or the kernel, may have registered it without a table. */
-static int register_text(const struct code_elf_info *info)
+static int register_text(const struct code_elf_info *info, const Elf64_Phdr *ph,
+			 uint64_t bias)
 {
 	struct code_elf_info without = *info;
 	int ret = codectl_syscall(CODE_REGISTER_ELF, info, sizeof(*info), 0);
 
-	if (ret != -EEXIST || unregister_text(info->text_start, info->text_end))
+	if (ret != -EEXIST || codectl_elf_unregister_text(ph, bias))
 		return ret;
 	ret = codectl_syscall(CODE_REGISTER_ELF, info, sizeof(*info), 0);
 	if (!ret)
@@ -99,19 +50,22 @@ static int register_text(const struct code_elf_info *info)
 }
 
 static bool register_object(const struct dl_phdr_info *object,
-			    const struct preload_table *table)
+			    const struct preload_table *table,
+			    struct code_elf_info info)
 {
-	struct code_elf_info info = describe(object, table);
 	bool any = false;
 
+	info.sframe_start = table->start;
+	info.sframe_end = table->end;
+	info.sframe_addr = table->addr + object->dlpi_addr;
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const Elf64_Phdr *ph = &object->dlpi_phdr[i];
 
-		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X) || !ph->p_memsz)
+		if (!codectl_elf_is_text(ph))
 			continue;
 		info.text_start = object->dlpi_addr + ph->p_vaddr;
 		info.text_end = info.text_start + ph->p_memsz;
-		any |= !register_text(&info);
+		any |= !register_text(&info, ph, object->dlpi_addr);
 	}
 
 	return any;
@@ -120,6 +74,7 @@ static bool register_object(const struct dl_phdr_info *object,
 static void meet(const struct dl_phdr_info *object)
 {
 	struct known *k = calloc(1, sizeof(*k));
+	struct code_elf_info info;
 
 	if (!k)
 		return;
@@ -128,9 +83,12 @@ static void meet(const struct dl_phdr_info *object)
 		.bias = object->dlpi_addr, .seen = true,
 	};
 	known = k;
-	if (has_sframe(object) || !preload_table_map(object, &k->table))
+	codectl_elf_describe(object->dlpi_phdr, object->dlpi_phnum,
+			     object->dlpi_addr, &info);
+	/* It has a section of its own. */
+	if (info.sframe_start || !preload_table_map(object, &k->table))
 		return;
-	if (register_object(object, &k->table))
+	if (register_object(object, &k->table, info))
 		return;
 	preload_table_unmap(&k->table);
 	k->table.map = NULL;

@@ -2,7 +2,6 @@
 /*
  * Registration of ELF objects, as the dynamic linker does it.
  */
-#include <elf.h>
 #include <errno.h>
 
 #include "internal.h"
@@ -11,14 +10,14 @@
 #define PT_GNU_SFRAME 0x6474e554
 #endif
 
-static bool is_text(const Elf64_Phdr *ph)
+bool codectl_elf_is_text(const Elf64_Phdr *ph)
 {
 	return ph->p_type == PT_LOAD && (ph->p_flags & PF_X) && ph->p_memsz;
 }
 
 /* What is the same for all segments; the kernel finds the names by itself. */
-static void describe_object(const Elf64_Phdr *phdr, size_t phnum, uint64_t bias,
-			    struct code_elf_info *info)
+void codectl_elf_describe(const Elf64_Phdr *phdr, size_t phnum, uint64_t bias,
+			  struct code_elf_info *info)
 {
 	const Elf64_Phdr *ph;
 
@@ -44,7 +43,7 @@ static void describe_object(const Elf64_Phdr *phdr, size_t phnum, uint64_t bias,
 	}
 }
 
-static int unregister(const Elf64_Phdr *ph, uint64_t bias)
+int codectl_elf_unregister_text(const Elf64_Phdr *ph, uint64_t bias)
 {
 	struct code_unregister_info info = {
 		.text_start = bias + ph->p_vaddr,
@@ -66,9 +65,9 @@ int codectl_elf_register(const void *phdr, size_t phnum, uint64_t bias)
 	struct code_elf_info info;
 	int ret;
 
-	describe_object(phdr, phnum, bias, &info);
+	codectl_elf_describe(phdr, phnum, bias, &info);
 	for (ph = first; ph < first + phnum; ph++) {
-		if (!is_text(ph))
+		if (!codectl_elf_is_text(ph))
 			continue;
 		info.text_start = bias + ph->p_vaddr;
 		info.text_end = info.text_start + ph->p_memsz;
@@ -81,8 +80,8 @@ int codectl_elf_register(const void *phdr, size_t phnum, uint64_t bias)
 	return 0;
 undo:
 	while (--ph >= first) {
-		if (is_text(ph))
-			unregister(ph, bias);
+		if (codectl_elf_is_text(ph))
+			codectl_elf_unregister_text(ph, bias);
 	}
 
 	return without_codectl(ret);
@@ -94,9 +93,9 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias)
 	int ret = 0, err;
 
 	for (ph = first; ph < first + phnum; ph++) {
-		if (!is_text(ph))
+		if (!codectl_elf_is_text(ph))
 			continue;
-		err = unregister(ph, bias);
+		err = codectl_elf_unregister_text(ph, bias);
 		if (!ret)
 			ret = err;
 	}

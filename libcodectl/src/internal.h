@@ -13,6 +13,7 @@
 #ifndef CODECTL_INTERNAL_H
 #define CODECTL_INTERNAL_H
 
+#include <elf.h>
 #include <stdbool.h>
 
 #include "codectl.h"
@@ -308,6 +309,13 @@ void codectl_event_forked(void);
 void codectl_map_check(void);
 void codectl_map_add(const struct codectl_name *name);
 void codectl_map_forked(void);
+
+/* --- elf.c */
+
+bool codectl_elf_is_text(const Elf64_Phdr *ph);
+void codectl_elf_describe(const Elf64_Phdr *phdr, size_t phnum, uint64_t bias,
+			  struct code_elf_info *info);
+int codectl_elf_unregister_text(const Elf64_Phdr *ph, uint64_t bias);
 
 /* --- granule_map.c */
 
