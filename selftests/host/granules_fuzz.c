@@ -11,6 +11,7 @@
 #include <linux/minmax.h>
 #include <linux/uaccess.h>
 
+#include "fuzz_input.h"
 #include "granules.h"
 
 #define NR_SLOTS	64
@@ -29,11 +30,6 @@ struct arena {
 	u8 pool[POOL_LEN];
 };
 
-struct input {
-	const u8 *pos;
-	const u8 *end;
-};
-
 /* What is expected of an address: the rule, as code_id and cfa_off tell it. */
 struct truth {
 	bool covered;
@@ -50,28 +46,6 @@ struct map {
 	u32 used;		/* of the pool */
 	bool right;
 };
-
-static void require(bool ok)
-{
-	if (!ok)
-		abort();
-}
-
-static u8 next_byte(struct input *in)
-{
-	return in->pos < in->end ? *in->pos++ : 0;
-}
-
-static u64 next_word(struct input *in)
-{
-	u64 word = 0;
-	int i;
-
-	for (i = 0; i < 8; i++)
-		word = word << 8 | next_byte(in);
-
-	return word;
-}
 
 /* Rows follow one another from the start of the function, and may end after it. */
 static void make_rows(struct input *in, struct map *map,

@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 
 #include "granules.h"
+#include "watched.h"
 
 struct record {
 	struct code_jit_record		header;
@@ -22,16 +23,6 @@ static struct image {
 } *image;
 
 static struct jit_unwind jit;
-
-/* Loads by their address, barriers by 0. */
-static unsigned long seen[64];
-static unsigned int nr_seen;
-
-static void note(unsigned long addr)
-{
-	if (nr_seen < ARRAY_SIZE(seen))
-		seen[nr_seen++] = addr;
-}
 
 static u32 slot_of(unsigned int nr)
 {
@@ -74,15 +65,6 @@ static int make_image(struct kunit *test)
 	return copy_to_user(image, &new, sizeof(new)) != 0;
 }
 
-/* The place in what was seen of the first load in the range, from @from on. */
-static unsigned int first(unsigned int from, const void *start, size_t len)
-{
-	while (from < nr_seen && seen[from] - (unsigned long)start >= len)
-		from++;
-
-	return from;
-}
-
 /* That of the last one before @to, which there is. */
 static unsigned int last(unsigned int to, const void *start, size_t len)
 {
@@ -92,17 +74,7 @@ static unsigned int last(unsigned int to, const void *start, size_t len)
 	return to;
 }
 
-#define FIRST(from, field)	first(from, &(field), sizeof(field))
 #define LAST(to, field)		last(to, &(field), sizeof(field))
-
-static bool barrier_between(unsigned int from, unsigned int to)
-{
-	for (; from < to; from++)
-		if (!seen[from])
-			return true;
-
-	return false;
-}
 
 /* The slot, its record's counter, the record, and both again. */
 static void expect_order(struct kunit *test)

@@ -10,6 +10,7 @@
 #include <linux/errno.h>
 #include <linux/uaccess.h>
 
+#include "fuzz_input.h"
 #include "jit.h"
 
 #define TEXT_LEN	256
@@ -26,11 +27,6 @@ struct slot {
 	struct code_jit_unwind_fre rows[MAX_ROWS];
 };
 
-struct input {
-	const u8 *pos;
-	const u8 *end;
-};
-
 struct chain {
 	struct jit_unwind jit;
 	struct slot *slots;
@@ -39,28 +35,6 @@ struct chain {
 	/* Row that covers each address. */
 	const struct code_jit_unwind_fre *truth[TEXT_LEN];
 };
-
-static void require(bool ok)
-{
-	if (!ok)
-		abort();
-}
-
-static u8 next_byte(struct input *in)
-{
-	return in->pos < in->end ? *in->pos++ : 0;
-}
-
-static u64 next_word(struct input *in)
-{
-	u64 word = 0;
-	int i;
-
-	for (i = 0; i < 8; i++)
-		word = word << 8 | next_byte(in);
-
-	return word;
-}
 
 /* Rows follow one another unless the input says otherwise. */
 static void make_row(struct input *in, struct chain *chain,

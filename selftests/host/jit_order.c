@@ -8,6 +8,7 @@
 
 #include "jit.h"
 #include "sframe.h"
+#include "watched.h"
 
 struct image {
 	struct {
@@ -19,16 +20,6 @@ struct image {
 
 static struct jit_unwind jit;
 static struct image *image;
-
-/* Loads by their address, barriers by 0. */
-static unsigned long seen[256];
-static unsigned int nr_seen;
-
-static void note(unsigned long addr)
-{
-	if (nr_seen < ARRAY_SIZE(seen))
-		seen[nr_seen++] = addr;
-}
 
 /* Two tables of two rows of 16 bytes each, from 0 on, in a page of their own. */
 static int make_image(struct kunit *test)
@@ -55,26 +46,6 @@ static int make_image(struct kunit *test)
 
 	return copy_to_user(image, &new, sizeof(new)) != 0;
 }
-
-/* The place in what was seen of the first load in the range, from @from on. */
-static unsigned int first(unsigned int from, const void *start, size_t len)
-{
-	while (from < nr_seen && seen[from] - (unsigned long)start >= len)
-		from++;
-
-	return from;
-}
-
-static bool barrier_between(unsigned int from, unsigned int to)
-{
-	for (; from < to; from++)
-		if (!seen[from])
-			return true;
-
-	return false;
-}
-
-#define FIRST(from, field)	first(from, &(field), sizeof(field))
 
 /* (a): rows come after how many there are. */
 static void rows_after_used_len(struct kunit *test)

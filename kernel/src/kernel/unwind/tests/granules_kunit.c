@@ -9,6 +9,7 @@
 #include <linux/string.h>
 
 #include "../granules.h"
+#include "jit_case.h"
 #include "user_memory.h"
 
 #define SHIFT		4
@@ -49,16 +50,7 @@ struct fixture {
 #define AT(field)	offsetof(struct image, field)
 #define RECORD(r)	((AT(pool.r) - AT(pool)) / CODE_JIT_RECORD_ALIGN)
 
-/* The row that @off is expected in has its number in cfa_off. */
-static const struct {
-	const char	*name;
-	unsigned int	at;
-	unsigned int	bytes;
-	u64		val;
-	u32		off;
-	int		ret;
-	s32		cfa_off;
-} cases[] = {
+static const struct jit_case cases[] = {
 	{ "first byte", AT(pool.unused), 4, 0, LONG, 0, 0 },
 	{ "last byte of a row", AT(pool.unused), 4, 0, LONG + 0xf, 0, 0 },
 	{ "second row", AT(pool.unused), 4, 0, LONG + 0x10, 0, 1 },
@@ -143,27 +135,13 @@ static void put_image(struct kunit *test, struct fixture *f)
 static void one_field_changed(struct kunit *test)
 {
 	struct fixture *f = test->priv;
-	struct code_jit_unwind_fre fre;
 	unsigned int i;
-	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		make_image(&f->image);
-		memcpy((void *)&f->image + cases[i].at, &cases[i].val,
-		       cases[i].bytes);
+		jit_case_change(&cases[i], &f->image);
 		put_image(test, f);
-
-		ret = jit_find(&f->jit, cases[i].off, &fre);
-		KUNIT_EXPECT_EQ_MSG(test, ret, cases[i].ret, "%s",
-				    cases[i].name);
-		if (ret)
-			continue;
-		if (cases[i].cfa_off < 0)
-			KUNIT_EXPECT_EQ_MSG(test, fre.info, CODE_FRE_UNKNOWN,
-					    "%s", cases[i].name);
-		else
-			KUNIT_EXPECT_EQ_MSG(test, fre.cfa_off, cases[i].cfa_off,
-					    "%s", cases[i].name);
+		jit_case_look(test, &cases[i], &f->jit);
 	}
 }
 
@@ -286,18 +264,30 @@ static void without_page_faults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ret, -EFAULT);
 }
 
+/* Where the second row of the first record is found. */
+static struct jit_place find_second(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct code_jit_unwind_fre fre;
+	struct jit_place place = {};
+	unsigned int budget = 100;
+
+	KUNIT_EXPECT_EQ(test, 0,
+			jit_find_place(&f->jit, LONG + 0x10, &fre, &place,
+				       &budget));
+
+	return place;
+}
+
 static void place(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 	struct code_jit_unwind_fre fre;
-	unsigned int budget = 100;
 	struct jit_place place;
 
 	f->image.pool.first.seq = 6;
 	put_image(test, f);
-	KUNIT_EXPECT_EQ(test, 0,
-			jit_find_place(&f->jit, LONG + 0x10, &fre, &place,
-				       &budget));
+	place = find_second(test);
 	/* The second row, by where it is in the pool. */
 	KUNIT_EXPECT_EQ(test, place.row,
 			1UL << 32 | (AT(pool.first.fre[1]) - AT(pool)) / 8);
@@ -312,14 +302,11 @@ static void row_remains(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 	struct code_jit_unwind_fre fre;
-	unsigned int budget = 100;
 	struct jit_place place;
 
 	f->image.pool.first.seq = 6;
 	put_image(test, f);
-	KUNIT_ASSERT_EQ(test, 0,
-			jit_find_place(&f->jit, LONG + 0x10, &fre, &place,
-				       &budget));
+	place = find_second(test);
 	memset(&fre, 0, sizeof(fre));
 	KUNIT_EXPECT_TRUE(test, jit_granule_remains(&f->jit, LONG + 0x10,
 						    place.row, 6, &fre));
@@ -353,13 +340,9 @@ static void row_that_faults(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 	unsigned long at = map_user(test, 0, 2 * PAGE_SIZE);
+	const struct jit_place place = find_second(test);
 	struct code_jit_unwind_fre fre;
-	unsigned int budget = 100;
-	struct jit_place place;
 
-	KUNIT_ASSERT_EQ(test, 0,
-			jit_find_place(&f->jit, LONG + 0x10, &fre, &place,
-				       &budget));
 	f->jit.pool = at + PAGE_SIZE - AT(pool.first.fre[1].cfa_off) + AT(pool);
 	KUNIT_ASSERT_EQ(test, 0,
 			copy_to_user((void __user *)f->jit.pool, &f->image.pool,

@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "../jit.h"
+#include "jit_case.h"
 #include "user_memory.h"
 
 #define NR_TABLES	2
@@ -41,16 +42,7 @@ struct fixture {
 #define ROW_LEN		((u64)sizeof(struct code_jit_unwind_fre))
 #define RULE		CODE_JIT_DEFAULT_RULE
 
-/* The row that @off is expected in has its number in cfa_off. */
-static const struct {
-	const char	*name;
-	unsigned int	at;
-	unsigned int	bytes;
-	u64		val;
-	u32		off;
-	int		ret;
-	s32		cfa_off;
-} cases[] = {
+static const struct jit_case cases[] = {
 	{ "first byte", AT(seq), 4, 0, ROW_OFF(0), 0, 0 },
 	{ "last byte", AT(seq), 4, 0, ROW_OFF(1) + SIZE - 1, 0, 1 },
 	{ "second table", AT(seq), 4, 0, ROW_OFF(2), 0, 2 },
@@ -133,28 +125,14 @@ static void put_image(struct kunit *test, struct fixture *f)
 static void one_field_changed(struct kunit *test)
 {
 	struct fixture *f = test->priv;
-	struct code_jit_unwind_fre fre;
 	unsigned int i;
-	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		make_image(&f->image);
 		f->image.seq = 0;
-		memcpy((void *)&f->image + cases[i].at, &cases[i].val,
-		       cases[i].bytes);
+		jit_case_change(&cases[i], &f->image);
 		put_image(test, f);
-
-		ret = jit_find(&f->jit, cases[i].off, &fre);
-		KUNIT_EXPECT_EQ_MSG(test, ret, cases[i].ret, "%s",
-				    cases[i].name);
-		if (ret)
-			continue;
-		if (cases[i].cfa_off < 0)
-			KUNIT_EXPECT_EQ_MSG(test, fre.info, CODE_FRE_UNKNOWN,
-					    "%s", cases[i].name);
-		else
-			KUNIT_EXPECT_EQ_MSG(test, fre.cfa_off, cases[i].cfa_off,
-					    "%s", cases[i].name);
+		jit_case_look(test, &cases[i], &f->jit);
 	}
 }
 
