@@ -12,6 +12,8 @@ set -eu -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 machine=$here/../machine
+# shellcheck source=../machine/recorded.sh
+. "$machine/recorded.sh"
 
 die()
 {
@@ -26,21 +28,15 @@ engine=$1 dir=$(realpath "$2") packages=$3 out=$4
 shift 4
 rm -rf "$out"
 work=$out/work
-mkdir -p "$out/flame" "$work/job" "$work/results" "$dir/root/var/tmp/judged"
+mkdir -p "$out/flame" "$work/job" "$dir/root/var/tmp/judged"
 out=$(realpath "$out") work=$(realpath "$work")
 trap 'rm -rf "$dir/root/var/tmp/judged"' EXIT
 
-cp "$here/$engine"/* "$packages"/codectl_*.deb "$packages"/libcodectl0_*.deb "$work/job"
+cp "$here/$engine"/* "$machine/hand_over.sh" "$packages"/codectl_*.deb "$packages"/libcodectl0_*.deb "$work/job"
 for setting; do
 	printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
 done > "$work/job/settings"
 tar -cf "$work/job.tar" -C "$work/job" .
-truncate -s 8G "$work/result"
-"$machine/boot.sh" "$dir" --job "$work/job.tar" --result "$work/result" > "$out/console" 2>&1 ||
-	die "see $out/console: $(tail -n 1 "$out/console")"
-tar -xf "$work/result" -C "$work/results" 2> /dev/null || die "no results: see $out/console"
-find "$work/results" -maxdepth 1 -type f ! -name '*.data' ! -name kallsyms -exec cp {} "$out" ';'
-[ "$(cat "$work/results/status" 2> /dev/null)" = complete ] ||
-	die "the machine did not come to its end: see $out/console and $out/errors"
+boot_job --memory 4G
 export machine dir work out
 "$here/$engine/judge" | tee "$out/table.txt"

@@ -1,12 +1,29 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
 #
-# What perf has recorded in the machine, for who has set dir, the machine, and work, whose
-# results have kallsyms.
+# What is done in the machine, and what perf has recorded there, for who has set dir, the
+# machine, out and work, and has die.
 
 # For who sources this:
 # shellcheck disable=SC2034
 flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
+
+# boot_job [OPTION]... - has the machine do work/job.tar, whose results go to work/results,
+# and to out if they are short
+boot_job()
+{
+	truncate -s 8G "$work/result"
+	"$machine/boot.sh" "$dir" "$@" --job "$work/job.tar" --result "$work/result" \
+		> "$out/console" 2>&1 ||
+		die "see $out/console: $(tail -n 1 "$out/console")"
+	mkdir "$work/results"
+	tar -xf "$work/result" -C "$work/results" 2> /dev/null ||
+		die "the machine has left no results: see $out/console"
+	find "$work/results" -maxdepth 1 -type f ! -name '*.data' ! -name '*.dump' ! -name kallsyms \
+		-size -4M -exec cp {} "$out" ';'
+	[ "$(cat "$work/results/status" 2> /dev/null)" = complete ] ||
+		die "the machine did not come to its end: see $out/console and $out/errors"
+}
 
 # script_of DATA - as text, for stacks.py; with the perf that has recorded it, the files that
 # it has recorded, and that kernel's symbols

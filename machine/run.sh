@@ -57,7 +57,7 @@ make_job()
 	local setting
 
 	mkdir "$work/job"
-	cp "$here"/matrix/* "$here/../scripts/tap.sh" "$agree/stackdump" "$work/job"
+	cp "$here"/matrix/* "$here/hand_over.sh" "$here/../scripts/tap.sh" "$agree/stackdump" "$work/job"
 	cp "$packages"/linux-image-*.deb "$packages"/codectl_*.deb "$packages"/libcodectl*.deb \
 		"$work/job" || die "there are not all packages in $packages"
 	for setting; do
@@ -65,19 +65,6 @@ make_job()
 		printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
 	done > "$work/job/settings"
 	tar -cf "$work/job.tar" -C "$work/job" .
-}
-
-boot()
-{
-	truncate -s 8G "$work/result"
-	"$here/boot.sh" "$dir" --memory 6G --job "$work/job.tar" --result "$work/result" > "$out/console" 2>&1 ||
-		die "see $out/console: $(tail -n 1 "$out/console")"
-	mkdir "$work/results"
-	tar -xf "$work/result" -C "$work/results" 2> /dev/null ||
-		die "the machine has left no results: see $out/console"
-	find "$work/results" -maxdepth 1 -type f ! -name '*.data' ! -name '*.dump' ! -name kallsyms -size -4M -exec cp {} "$out" ';'
-	[ "$(cat "$work/results/status" 2> /dev/null)" = complete ] ||
-		die "the machine did not come to its end: see $out/console and $out/errors"
 }
 
 # Of the programs of the matrix, and of what threads of them start in.
@@ -164,7 +151,7 @@ draw_user()
 }
 
 make_job "$@"
-boot
+boot_job --memory 6G
 find_ends
 judge_all > "$out/facts"
 failed=0
