@@ -109,15 +109,22 @@ test_files()
 	check "nothing is attached any more" eval '! grep -q . /proc/codectl_files'
 }
 
-# preloaded STORE FILE - by a user who may do nothing; root looks
+# preloaded STORE FILE - by a user who may do nothing; root looks, once the program runs:
+# what comes before, in the dynamic linker, nobody can tell of
 preloaded()
 {
 	chmod 755 "$out" "$out"/store "$out"/store/*
-	perf record -q --call-graph fp,defer -e cpu-clock:u -F 499 -o "$2" -- \
-		su -s /bin/sh nobody -c "CODECTL_SFRAME=$1 exec $linker \
-			--preload $stock/lib/libcodectl-preload.so \
-			--library-path $stock/lib $perl -e '$script' $seconds" \
-		> "$out/stdout" 2> "$out/stderr"
+	su -s /bin/sh nobody -c "CODECTL_SFRAME=$1 exec $linker \
+		--preload $stock/lib/libcodectl-preload.so \
+		--library-path $stock/lib $perl -e 'print \"runs\"; close STDOUT; $script' 1000" \
+		> "$out/runs" 2> "$out/stderr" &
+	load=$!
+	eventually grep -q runs "$out/runs" || return
+	perf record -q --call-graph fp,defer -e cpu-clock:u -F 499 -o "$2" -p $load -- \
+		sleep "$seconds" > "$out/stdout" 2>> "$out/stderr"
+	status=$?
+	stop_load
+	return $status
 }
 
 test_preload()
