@@ -5,7 +5,7 @@
 #
 # Has libdwfl unwind the registers and stacks that stackdump has left in RESULTS, in
 # with.agree.dump, by the files below ROOT, and prints how the kernel's stacks of the
-# same instants compare. Fails if the recording has, if there are fewer than MINIMUM
+# same instants compare, of files that had tables then, by with.agree.tables. Fails if the recording has, if there are fewer than MINIMUM
 # samples, or where stacks differ for no known reason.
 
 set -u
@@ -18,7 +18,7 @@ if [ -e "$name.failed" ]; then
 	failed=1
 elif [ -e "$name.dump" ]; then
 	echo "Stacks of the kernel beside those of libdwfl:"
-	"$stackcheck" -a -r "$root" -m "$minimum" "$name.dump" || failed=1
+	"$stackcheck" -a -t "$name.tables" -r "$root" -m "$minimum" "$name.dump" || failed=1
 fi
 [ "$failed" = 0 ] || echo "FAILED: the stacks of the kernel and of libdwfl"
 exit $failed

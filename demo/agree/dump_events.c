@@ -196,6 +196,8 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 	uint64_t nr = *p++, size, used, mask = dump_registers();
 	const uint64_t *entries = p;
 
+	if (rec->enough)
+		return;
 	/* Of the program that it was before execve(), or of this one. */
 	if (rec->all ? origin->pid == (uint32_t)getpid() : rec->at_once && !rec->mapped)
 		return;

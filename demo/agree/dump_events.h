@@ -21,6 +21,7 @@ struct recorder {
 	bool all;			/* not of the command's thread alone */
 	bool at_once;
 	bool mapped;
+	bool enough;			/* samples: only their chains are waited for */
 	uint64_t stack_base;		/* sp at the program's first instruction */
 	uint64_t lowest;		/* sp so far */
 	uint64_t lost;

@@ -4,10 +4,12 @@
  * with libdwfl, through the DWARF CFI of the very files, and compare with the
  * kernel's call chain frame by frame.
  *
- * usage: stackcheck [-a] [-r ROOT] [-m MINIMUM] [-v] FILE...
+ * usage: stackcheck [-a] [-t TABLES] [-r ROOT] [-m MINIMUM] [-v] FILE...
  *
- * ROOT is where the guest's files are; -a says that all of them had tables attached
- * that were made of their CFI, and that a process is left out which has mapped others.
+ * ROOT is where the guest's files are; -a says that they had tables attached that were
+ * made of their CFI, and that a process is left out which has mapped others.  TABLES is
+ * what /proc/codectl_files said before: a process is left out, too, which has mapped a
+ * file that is not in there.
  * The exit status is 0 only if at least MINIMUM samples were compared, 99 % of
  * them agree, and each disagreement is of a class of disagree.c.
  */
@@ -27,6 +29,7 @@
 
 #include "disagree.h"
 #include "recording.h"
+#include "tables.h"
 
 struct object {
 	char *name;
@@ -41,6 +44,7 @@ struct process {
 	int nr_objects;
 	Dwfl *dwfl;			/* of the objects; NULL: to be made anew */
 	bool unknown;			/* one of them is not below the root */
+	bool without_table;		/* one of them had none */
 };
 
 /* One recording being read. */
@@ -54,7 +58,8 @@ struct input {
 };
 
 static struct {
-	unsigned long compared, agree, cut_alike, frames, unclassified, no_chain, unknown;
+	unsigned long compared, agree, cut_alike, frames, unclassified, no_chain, unknown,
+		without_table;
 	bool chains_missing;
 	unsigned long class[DISAGREE_MAX];
 } sum;
@@ -92,6 +97,7 @@ static void forget_dwfl(struct process *process)
 		dwfl_end(process->dwfl);
 	process->dwfl = NULL;
 	process->unknown = false;
+	process->without_table = false;
 }
 
 static void forget_objects(struct process *process)
@@ -173,6 +179,8 @@ static void report_object(struct input *in, const struct object *object)
 
 	if (!vdso && !is_file(object))
 		return;
+	if (!vdso && !tables_have(object->name))
+		in->process->without_table = true;
 	path = host_path(object->name);
 	fd = vdso ? dup(in->vdso_fd) : open(path, O_RDONLY);
 	if (fd < 0 && !attached)
@@ -415,6 +423,10 @@ static void compare(struct input *in, const struct dump_sample *sample,
 		sum.unknown++;
 		return;
 	}
+	if (in->process->without_table) {
+		sum.without_table++;
+		return;
+	}
 	unwind_dwarf(in, sample, &dwarf);
 	while (d.frame < kernel->nr && d.frame < dwarf.nr &&
 	       kernel->ips[d.frame] == dwarf.ips[d.frame])
@@ -517,6 +529,8 @@ static void print_sum(void)
 	printf("samples without a chain       %8lu\n", sum.no_chain);
 	if (attached)
 		printf("of files that are not here    %8lu\n", sum.unknown);
+	if (tables_known())
+		printf("of files that had no table    %8lu\n", sum.without_table);
 }
 
 /* Those of which libdwfl has something to say. */
@@ -535,20 +549,22 @@ int main(int argc, char **argv)
 	int opt;
 
 	elf_version(EV_CURRENT);
-	while ((opt = getopt(argc, argv, "ar:m:v")) != -1) {
+	while ((opt = getopt(argc, argv, "ar:m:t:v")) != -1) {
 		if (opt == 'a')
 			attached = true;
 		else if (opt == 'r')
 			root = optarg;
 		else if (opt == 'm')
 			minimum = strtoul(optarg, NULL, 10);
+		else if (opt == 't')
+			tables_read(optarg);
 		else if (opt == 'v')
 			verbose = true;
 		else
 			return 2;
 	}
 	if (optind == argc)
-		recording_fail("usage", "stackcheck [-a] [-r ROOT] [-m MINIMUM] [-v] FILE...");
+		recording_fail("usage", "stackcheck [-a] [-t TABLES] [-r ROOT] [-m MINIMUM] [-v] FILE...");
 	while (optind < argc)
 		read_input(argv[optind++]);
 	print_sum();

@@ -34,6 +34,9 @@
 #define DATA_PAGES	16384
 #define DATA_SIZE	(DATA_PAGES * 4096UL)
 #define MAX_RINGS	256
+/* How often drain() waits for chains, for POLL_MS, when all samples are taken. */
+#define MORE_POLLS	60
+#define POLL_MS		50
 
 struct ring {
 	int fd;
@@ -269,6 +272,18 @@ static void switch_off(const struct recording *r)
 		ioctl(r->ring[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+/* A task that waits for a processor since it was sampled has its chain still to come. */
+static void await_chains(struct recording *r)
+{
+	struct pollfd pfd = { .fd = r->ring[0].fd, .events = POLLIN };
+
+	r->rec.enough = true;
+	for (int i = 0; i < MORE_POLLS; i++) {
+		poll(&pfd, 1, POLL_MS);
+		drain(r);
+	}
+}
+
 static int record(struct recording *r, int go)
 {
 	struct pollfd pfd = { .fd = r->ring[0].fd, .events = POLLIN };
@@ -282,13 +297,15 @@ static int record(struct recording *r, int go)
 	if (write(go, "", 1) != 1)
 		dump_die("write");
 	while (waitpid(rec->pid, &status, WNOHANG) == 0) {
-		poll(&pfd, 1, 50);
+		poll(&pfd, 1, POLL_MS);
 		drain(r);
 		touch_stack(r);
 	}
-	switch_off(r);
 	/* Nobody is there to be told that it is enough. */
 	rec->limit = 0;
+	if (rec->all)
+		await_chains(r);
+	switch_off(r);
 	drain(r);
 	/* It was there for the time that it takes. */
 	if (rec->all && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)

@@ -41,7 +41,7 @@ says()
 }
 
 run "the programs compile" compile selfdump selfdump.c
-run "... and stackcheck" compile stackcheck stackcheck.c disagree.c recording.c -ldw -lelf
+run "... and stackcheck" compile stackcheck stackcheck.c disagree.c recording.c tables.c -ldw -lelf
 run "... and stackdump" compile stackdump stackdump.c dump_events.c -Wextra
 
 run "stacks of many processes, told of out of order" check 0 good -a -m 100
@@ -52,6 +52,22 @@ run "... is not explained" says 1 unexplained
 run "processes that have mapped what is not there are left out" check 1 gone -a
 run "... all of them" says 100 "of files that are not here"
 run "... which is a failure where all files have to be there" check 2 gone
+# What /proc/codectl_files says of the files of this program.
+list()
+{
+	ldd "$work/selfdump" | grep -o '/[^ ]*' | xargs realpath
+	echo "$work/selfdump"
+}
+number_lines="{ print \"0x\" NR, \"08:01\", NR, 5, 400, \"attached\", \$0 }"
+list | awk "$number_lines" > "$work/all"
+head -n 1 "$work/all" > "$work/one"
+sed 's/attached/written/' "$work/all" > "$work/written"
+run "files that had tables" check 0 good -a -m 100 -t "$work/all"
+run "... all of them" says 0 "of files that had no table"
+run "processes are left out that have mapped others" check 1 good -a -t "$work/one"
+run "... or those whose table was lost" check 1 good -a -t "$work/written"
+run "... each of them" says 100 "of files that had no table"
+run "no list can be read" check 2 good -a -t "$work/none"
 run "what a process has mapped goes as it executes something" check 1 exec -a
 run "... all of it" says 100 "of files that are not here"
 run "the chain of another process is none" check 1 others -a
@@ -82,6 +98,7 @@ judged()
 	rm -rf "$work/results"
 	mkdir "$work/results"
 	"$work/selfdump" "$work/results/with.agree.dump" "$3" "$4" || return
+	cp "$work/all" "$work/results/with.agree.tables"
 	[ -z "$failure" ] || echo "$failure" > "$work/results/with.agree.failed"
 	"$here/../../machine/agree.sh" "$work/stackcheck" '' "$work/results" 1250 > "$work/judged"
 	status=$?
