@@ -21,6 +21,13 @@ void code_open(struct engine *engine)
 	};
 	int err;
 
+	/* There are no tables, nor an order. */
+	if (engine->options.granules)
+		attr = (struct codectl_region_attr){
+			.flags		= CODECTL_REGION_GRANULES,
+			.max_rows	= TABLE_ROWS * MAX_TABLES,
+			.name_bytes	= 16 * HEAP_BYTES,
+		};
 	heap_open(&engine->heap, HEAP_BYTES, engine->options.descending);
 	err = codectl_region_open(engine->heap.start, HEAP_BYTES, &attr,
 				  &engine->region);

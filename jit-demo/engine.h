@@ -50,6 +50,7 @@ struct place {
 
 struct engine_options {
 	bool descending;	/* the code grows down */
+	bool granules;		/* rows in a granule map */
 	bool keep;		/* no address gets other code */
 	bool reuse_at_once;	/* fill holes while compiled code runs, too */
 };

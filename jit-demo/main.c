@@ -3,7 +3,7 @@
  * jit-demo: compiles programs while they run, and lets the kernel know of it
  * through libcodectl.
  *
- * usage: jit-demo [-t THREADS] [-n ROUNDS] [-w SECONDS] [-m] [-k] [-d] [-r]
+ * usage: jit-demo [-t THREADS] [-n ROUNDS] [-w SECONDS] [-m] [-k] [-d] [-g] [-r]
  *		   [-i] [-s STEPS] [-l LOG] FILE...
  *
  *	-t	threads, each with an engine of its own; 1 by default
@@ -13,6 +13,7 @@
  *	-k	keep programs loaded, and use no address twice: the names in a
  *		perf map are right for one use only
  *	-d	the first thread's code grows down, and not that of the second
+ *	-g	rows are in granule maps, and not in order of address
  *	-r	reuse addresses of code while compiled code runs
  *	-i	interrupt itself 2 ms after the last time, by a signal whose handler
  *		takes 0.5 ms
@@ -186,7 +187,7 @@ static _Noreturn void show_usage(void)
 {
 	fprintf(stderr,
 		"usage: %s [-t THREADS] [-n ROUNDS] [-w SECONDS] [-m] [-k] [-d]\n"
-		"\t[-r] [-i] [-s STEPS] [-l LOG] FILE...\n", program_invocation_short_name);
+		"\t[-g] [-r] [-i] [-s STEPS] [-l LOG] FILE...\n", program_invocation_short_name);
 	exit(2);
 }
 
@@ -194,7 +195,7 @@ static void parse_options(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "t:n:w:mkdris:l:")) != -1) {
+	while ((opt = getopt(argc, argv, "t:n:w:mkdgris:l:")) != -1) {
 		if (opt == 't')
 			options.threads = atoi(optarg);
 		else if (opt == 'n')
@@ -207,6 +208,8 @@ static void parse_options(int argc, char **argv)
 			options.engine.keep = true;
 		else if (opt == 'd')
 			options.engine.descending = true;
+		else if (opt == 'g')
+			options.engine.granules = true;
 		else if (opt == 'r')
 			options.engine.reuse_at_once = true;
 		else if (opt == 'i')

@@ -73,6 +73,8 @@ at_least tables 8
 prints "with all that is compiled kept" -k -t 2 -n 3
 prints "with code that grows down" -d -t 2 -n 3
 prints "with addresses used again at once" -r -t 2 -n 6
+prints "with granule maps" -g -r -t 2 -n 6
+at_least reused 200
 
 sed 's/^#= 649$/#= 648/' "$here/programs/collatz.jd" > "$out/wrong.jd"
 ! "$here/jit-demo" "$out/wrong.jd" > /dev/null 2> "$out/error" &&
