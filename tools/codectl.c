@@ -43,6 +43,7 @@ static void print_help(void)
 	       "  --futex            futex system calls (without any event, this one)\n"
 	       "  --event NAME       an event, as EVENT or SYSTEM:EVENT; may be repeated\n"
 	       "  -p PID             of that process and what it starts from then on\n"
+	       "  --names            name compiled code as programs tell it meanwhile\n"
 	       "  --duration S       for S seconds\n"
 	       "  --buffer KIB       size of the buffer of each CPU\n"
 	       "  --folded FILE      write one line a stack, for flame graphs\n"

@@ -25,11 +25,15 @@ struct process {
 
 struct frames {
 	void *files, *processes;	/* trees by id */
+	const struct code_names *names;
 };
 
-struct frames *frames_new(void)
+struct frames *frames_new(const struct code_names *names)
 {
-	return need(calloc(1, sizeof(struct frames)));
+	struct frames *frames = need(calloc(1, sizeof(*frames)));
+
+	frames->names = names;
+	return frames;
 }
 
 static void free_file(void *node)
@@ -136,9 +140,14 @@ void frames_add_file(struct frames *frames, const struct file_record *record)
 }
 
 /* A return address belongs to the call before it. */
+static uint64_t address_of(const struct frame *frame)
+{
+	return frame->offset - !frame->exact;
+}
+
 static struct symbol name_in_file(struct file *file, struct frame frame)
 {
-	uint64_t offset = frame.offset - !frame.exact;
+	uint64_t offset = address_of(&frame);
 	struct symbol symbol = { 0 };
 
 	if (!file->symbols)
@@ -168,12 +177,29 @@ static const struct names *names_of(struct frames *frames, pid_t pid)
 	return process->names;
 }
 
+void frames_number(struct frames *frames, struct frame *frame, size_t nr, pid_t pid,
+		   uint64_t time)
+{
+	if (!frames->names)
+		return;
+	for (; nr--; frame++) {
+		const struct file *file = find_id(frames, frame->id);
+
+		if (!frame->code_id && (!frame->id || (file && file->record->unit == UNIT_ADDRESS)))
+			frame->code_id = code_names_id(frames->names, pid, address_of(frame), time);
+	}
+}
+
+/* As the program has told, or as its perf map has it now. */
 static struct symbol name_in_memory(struct frames *frames, pid_t pid,
 				    struct frame frame)
 {
-	struct symbol symbol;
+	struct symbol symbol = { 0 };
 
-	symbol = names_find(names_of(frames, pid), frame.offset - !frame.exact);
+	if (frames->names && frame.code_id)
+		symbol = code_names_find(frames->names, pid, frame.code_id, address_of(&frame));
+	if (!symbol.name)
+		symbol = names_find(names_of(frames, pid), address_of(&frame));
 	symbol.offset += !frame.exact;
 	return symbol;
 }
@@ -196,14 +222,14 @@ static char *show_place(const struct file *file, struct frame frame)
 	if (file && *file->record->path)
 		return format("%s%s+0x%llx", file->record->path,
 			      file->record->claimed ? " (claimed)" : "", offset);
-	if (frame.code_id)
-		return format("0x%llx, id 0x%llx, code 0x%llx", offset,
-			      (unsigned long long)frame.id,
-			      (unsigned long long)frame.code_id);
-	if (frame.id)
-		return format("0x%llx, id 0x%llx", offset,
-			      (unsigned long long)frame.id);
-	return format("0x%llx", offset);
+	if (!frame.id && !frame.code_id)
+		return format("0x%llx", offset);
+	if (!frame.code_id)
+		return format("0x%llx, id 0x%llx", offset, (unsigned long long)frame.id);
+	if (!frame.id)
+		return format("0x%llx, code 0x%llx", offset, (unsigned long long)frame.code_id);
+	return format("0x%llx, id 0x%llx, code 0x%llx", offset, (unsigned long long)frame.id,
+		      (unsigned long long)frame.code_id);
 }
 
 char *frames_show(struct frames *frames, struct frame frame, pid_t pid)

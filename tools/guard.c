@@ -31,8 +31,17 @@ static bool remove_instance(const char *path)
 	return false;
 }
 
+static bool remove_instances(const char *const *paths)
+{
+	bool good = true;
+
+	for (; *paths; paths++)
+		good &= remove_instance(*paths);
+	return good;
+}
+
 /* In a session of its own: no terminal's signals, and nothing inherited open. */
-static void __attribute__((noreturn)) stand_guard(int end, const char *path)
+static void __attribute__((noreturn)) stand_guard(int end, const char *const *paths)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	int null = open("/dev/null", O_RDWR);
@@ -49,7 +58,7 @@ static void __attribute__((noreturn)) stand_guard(int end, const char *path)
 	close_range(4, ~0U, 0);
 	while (read(3, &byte, 1) < 0 && errno == EINTR)
 		;
-	_exit(remove_instance(path) ? 0 : EXIT_FAILED);
+	_exit(remove_instances(paths) ? 0 : EXIT_FAILED);
 }
 
 bool guard_end(void)
@@ -73,28 +82,28 @@ static void end_at_exit(void)
 	guard_end();
 }
 
-static void __attribute__((noreturn)) give_up(const char *path, const char *what)
+static void __attribute__((noreturn)) give_up(const char *const *paths, const char *what)
 {
 	int error = errno;
 
-	remove_instance(path);
+	remove_instances(paths);
 	die("cannot %s: %s", what, strerror(error));
 }
 
-void guard_start(const char *path)
+void guard_start(const char *const *paths)
 {
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC))
-		give_up(path, "make a pipe");
+		give_up(paths, "make a pipe");
 	guard = fork();
 	if (!guard) {
 		close(ends[1]);
-		stand_guard(ends[0], path);
+		stand_guard(ends[0], paths);
 	}
 	close(ends[0]);
 	alive = ends[1];
 	if (guard < 0)
-		give_up(path, "start a process");
+		give_up(paths, "start a process");
 	atexit(end_at_exit);
 }

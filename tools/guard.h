@@ -5,12 +5,12 @@
 #include <stdbool.h>
 
 /*
- * Starts a process that removes directory @path, an instance of tracefs, as soon
- * as this one has ended, however it ends, or calls guard_end().
+ * Starts a process that removes the directories @paths, instances of tracefs, as soon
+ * as this one has ended, however it ends, or calls guard_end().  A NULL ends them.
  */
-void guard_start(const char *path);
+void guard_start(const char *const *paths);
 
-/* False if the directory could not be removed. */
+/* False if one of them could not be removed. */
 bool guard_end(void);
 
 #endif

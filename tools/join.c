@@ -221,6 +221,7 @@ void join_stack(struct join *join, int32_t tid,
 		stack = need(calloc(1, sizeof(*stack) +
 				    record->nr * sizeof(stack->frames[0])));
 		stack->cookie = record->cookie;
+		stack->time = record->time;
 		stack->nr = record->nr;
 		stack->stop = record->stop;
 		stack->tid = tid;
@@ -236,7 +237,7 @@ void join_stack(struct join *join, int32_t tid,
 static void settle(struct join *join, struct joint *entry)
 {
 	struct join_counts *counts = &join->counts;
-	const struct join_stack *stack = entry->stack;
+	struct join_stack *stack = entry->stack;
 
 	if (!entry->nr_types)
 		counts->stray_stacks++;

@@ -18,14 +18,14 @@ struct join;
 
 struct join_stack {
 	uint64_t cookie;
+	uint64_t time;		/* of its first record */
 	uint32_t nr, stop;
 	int32_t tid;
 	struct frame frames[];
 };
 
-/* One event of that type has that stack. */
-typedef void (*join_fn)(void *context, uint32_t type,
-			const struct join_stack *stack);
+/* One event of that type has that stack, which the function may change. */
+typedef void (*join_fn)(void *context, uint32_t type, struct join_stack *stack);
 
 struct join_counts {
 	unsigned long events;		/* records that are not ours */

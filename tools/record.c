@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "code_names.h"
 #include "flamegraph.h"
 #include "session.h"
 #include "stacks.h"
@@ -26,7 +27,7 @@
 #define RECORDS_PER_LOOK	1024
 
 struct options {
-	bool futex;
+	bool futex, names;
 	char **events;		/* room for all */
 	size_t nr_events;
 	pid_t pid;
@@ -39,13 +40,17 @@ struct options {
 struct recording {
 	struct session session;
 	struct record_layout layout;
+	struct name_layout name_layout;
 	struct join *join;
 	struct stacks *stacks;
 	struct frames *frames;
+	struct code_names *names;	/* NULL: of the perf map alone */
+	uint64_t name_time;	/* of the latest record of names */
 	double end;		/* by the monotonic clock, 0: none */
 	bool stopped;
 	unsigned long records;
 	unsigned long lost;	/* at least that many */
+	unsigned long lost_names;
 	unsigned long malformed;
 };
 
@@ -72,6 +77,9 @@ static void parse_option(struct options *options, int option)
 	case 'e':
 		options->events[options->nr_events++] = optarg;
 		break;
+	case 'n':
+		options->names = true;
+		break;
 	case 'p':
 		options->pid = need_pid(optarg);
 		break;
@@ -97,6 +105,7 @@ static void parse_options(struct options *options, int argc, char **argv)
 	static const struct option known[] = {
 		{ "futex", no_argument, NULL, 'f' },
 		{ "event", required_argument, NULL, 'e' },
+		{ "names", no_argument, NULL, 'n' },
 		{ "duration", required_argument, NULL, 'd' },
 		{ "buffer", required_argument, NULL, 'b' },
 		{ "folded", required_argument, NULL, 'o' },
@@ -140,6 +149,18 @@ static bool must_stop(struct recording *recording)
 	return true;
 }
 
+/* Its compiled code has the names of when it was taken. */
+static void add_stack(void *context, uint32_t type, struct join_stack *stack)
+{
+	struct recording *recording = context;
+	pid_t pid = stacks_process(recording->stacks, stack->tid);
+
+	/* Most processes have one thread, which has their number. */
+	frames_number(recording->frames, stack->frames, stack->nr, pid ? pid : stack->tid,
+		      stack->time);
+	stacks_add(recording->stacks, type, stack);
+}
+
 static bool take_record(struct recording *recording, int type, int32_t tid,
 			int cpu, const struct tep_record *record)
 {
@@ -157,6 +178,7 @@ static bool take_record(struct recording *recording, int type, int32_t tid,
 		if (!stack_record_parse(&stack, layout, record->data,
 					record->size))
 			return false;
+		stack.time = record->ts;
 		join_stack(recording->join, tid, &stack);
 	} else if (type == layout->file_type) {
 		if (!file_record_parse(&file, layout, record->data, record->size))
@@ -186,13 +208,53 @@ static int on_record(struct tep_event *event, struct tep_record *record, int cpu
 	return 0;
 }
 
+/* A process in a container sees itself by another number than that of its threads. */
+static pid_t teller(struct recording *recording, struct tep_record *record, uint32_t pid)
+{
+	pid_t process = stacks_process(recording->stacks,
+				       tep_data_pid(recording->session.tep, record));
+
+	return process ? process : (pid_t)pid;
+}
+
+static int on_name(struct tep_event *event, struct tep_record *record, int cpu, void *context)
+{
+	struct recording *recording = context;
+	struct name_record name;
+
+	(void)cpu;
+	if (record->missed_events) {
+		recording->lost_names += record->missed_events > 0 ? record->missed_events : 1;
+		code_names_lost(recording->names, recording->name_time);
+	}
+	if (event->id != recording->name_layout.type)
+		return 0;
+	recording->name_time = record->ts;
+	if (name_record_parse(&name, &recording->name_layout, record->data, record->size))
+		code_names_add(recording->names, teller(recording, record, name.pid),
+			       record->ts, &name);
+	else
+		recording->malformed++;
+	return 0;
+}
+
+typedef int (*record_fn)(struct tep_event *event, struct tep_record *record, int cpu,
+			 void *context);
+
+static void read_buffer(struct recording *recording, struct tracefs_instance *instance,
+			record_fn take)
+{
+	if (tracefs_iterate_raw_events(recording->session.tep, instance, NULL, 0, take,
+				       recording) < 0 && errno != EINTR)
+		die("cannot read the trace: %s", strerror(errno));
+}
+
+/* What is told of the code in a stack that was read here was told before, or just now. */
 static void read_buffers(struct recording *recording)
 {
-	if (tracefs_iterate_raw_events(recording->session.tep,
-				       recording->session.instance, NULL, 0,
-				       on_record, recording) < 0 &&
-	    errno != EINTR)
-		die("cannot read the trace: %s", strerror(errno));
+	read_buffer(recording, recording->session.instance, on_record);
+	if (recording->names)
+		read_buffer(recording, recording->session.names, on_name);
 	join_pass(recording->join);
 }
 
@@ -305,6 +367,8 @@ static void print_counts(const struct recording *recording, size_t different)
 	say_unless_none(counts->stray_cookies, "cookies of events that are lost");
 	say_unless_none(counts->stray_stacks, "stacks of events that were lost");
 	say_unless_none(recording->lost, "records lost at least; a larger --buffer may help");
+	say_unless_none(recording->lost_names,
+			"names lost at least, of compiled code; a larger --buffer may help");
 	say_unless_none(recording->malformed,
 			"records of the trace could not be made out");
 }
@@ -377,12 +441,15 @@ static void open_recording(struct recording *recording,
 		session_add_event(session, "syscalls:sys_enter_futex");
 	for (size_t i = 0; i < options->nr_events; i++)
 		session_add_event(session, options->events[i]);
-	session_open(session, options->buffer_kib);
+	session_open(session, options->buffer_kib, options->names);
 	if (!record_layout_read(&recording->layout, session->tep))
 		die("this kernel's records of user stacks have another form");
+	if (options->names && !name_layout_read(&recording->name_layout, session->tep))
+		die("there is another event codectl_name, of other fields");
+	recording->names = options->names ? code_names_new() : NULL;
 	recording->stacks = stacks_new();
-	recording->frames = frames_new();
-	recording->join = join_new(stacks_add, recording->stacks);
+	recording->frames = frames_new(recording->names);
+	recording->join = join_new(add_stack, recording);
 }
 
 static void start(struct recording *recording, const struct options *options,
@@ -408,6 +475,8 @@ static void close_recording(struct recording *recording)
 	join_free(recording->join);
 	stacks_free(recording->stacks);
 	frames_free(recording->frames);
+	if (recording->names)
+		code_names_free(recording->names);
 	session_close(&recording->session);
 }
 

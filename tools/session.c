@@ -10,6 +10,16 @@
 #include "tool.h"
 
 #define STACKS	"options/userstacktrace_delay"
+/* The name of the instance of names has that in addition. */
+#define OF_NAMES "-names"
+/* Of a clock that all CPUs agree on. */
+#define CLOCK	"mono"
+/* All names of a program come at once. */
+#define NAMES_KIB	16384
+/* codectl_names_event(3) */
+#define NAME_EVENT "user_events/codectl_name"
+#define NAMES	"u:codectl_name u64 copy; u64 id; u64 start; u64 len; " \
+		"u32 pid; u32 action; __rel_loc char[] name"
 
 /* ----------------------------------------------------------------- tracefs */
 
@@ -30,12 +40,12 @@ void session_check(void)
 		die("this kernel's tracefs has no deferred user stacks (" STACKS ")");
 }
 
-static void write_file(struct session *session, const char *name,
+static void write_file(struct tracefs_instance *instance, const char *name,
 		       const char *text, bool append)
 {
 	int written = append ?
-		tracefs_instance_file_append(session->instance, name, text) :
-		tracefs_instance_file_write(session->instance, name, text);
+		tracefs_instance_file_append(instance, name, text) :
+		tracefs_instance_file_write(instance, name, text);
 
 	if (written < 0)
 		die("cannot write %s to %s of tracefs: %s", text, name,
@@ -160,37 +170,77 @@ static void read_formats(struct session *session)
 
 /* ---------------------------------------------------------------- instance */
 
-static void make_instance(struct session *session)
+static struct tracefs_instance *make_instance(const char *suffix)
 {
-	char *name = format("codectl-%d", getpid());
-	char *dir;
+	char *name = format("codectl-%d%s", getpid(), suffix);
+	struct tracefs_instance *instance = tracefs_instance_create(name);
 
-	session->instance = tracefs_instance_create(name);
-	if (!session->instance)
+	if (!instance)
 		die("cannot make an instance of tracefs: %s", strerror(errno));
-	dir = need(tracefs_instance_get_dir(session->instance));
-	if (!tracefs_instance_is_new(session->instance))
+	if (!tracefs_instance_is_new(instance))
 		die("there is an instance of that name, which 'rmdir %s' removes",
-		    dir);
-	guard_start(dir);
-	tracefs_put_tracing_file(dir);
+		    tracefs_instance_get_dir(instance));
 	free(name);
+	return instance;
 }
 
-void session_open(struct session *session, unsigned long buffer_kib)
+/* It goes with this process from here on, and so does that of names, once it is there. */
+static void guard_instances(const struct session *session, bool names)
+{
+	char *dir = need(tracefs_instance_get_dir(session->instance));
+	char *other = format("%s" OF_NAMES, dir);
+	const char *const dirs[] = { dir, names ? other : NULL, NULL };
+
+	guard_start(dirs);
+	tracefs_put_tracing_file(dir);
+	free(other);
+}
+
+static void set_buffer(struct tracefs_instance *instance, unsigned long kib)
+{
+	char *size = format("%lu", kib);
+
+	write_file(instance, "buffer_size_kb", size, false);
+	free(size);
+}
+
+/* ------------------------------------------------------------------- names */
+
+/* It is there while a process has it, too, which may not have started yet. */
+static void define_names(struct session *session)
+{
+	session->defined = !tracefs_event_file_exists(NULL, "user_events", "codectl_name",
+						      "enable");
+	if (session->defined && tracefs_instance_file_append(NULL, "dynamic_events", NAMES) < 0)
+		die("cannot define the event codectl_name: %s", strerror(errno));
+	if (read_format(session, "user_events", "codectl_name"))
+		die("cannot read the format of the event codectl_name");
+}
+
+static void open_names(struct session *session, unsigned long buffer_kib)
+{
+	session->names = make_instance(OF_NAMES);
+	set_buffer(session->names, buffer_kib > NAMES_KIB ? buffer_kib : NAMES_KIB);
+	write_file(session->names, "trace_clock", CLOCK, false);
+	write_file(session->instance, "trace_clock", CLOCK, false);
+	if (tracefs_event_enable(session->names, "user_events", "codectl_name"))
+		die("cannot enable the event codectl_name: %s", strerror(errno));
+}
+
+void session_open(struct session *session, unsigned long buffer_kib, bool names)
 {
 	read_formats(session);
-	make_instance(session);
-	write_file(session, STACKS, "1", false);
+	if (names)
+		define_names(session);
+	session->instance = make_instance("");
+	guard_instances(session, names);
+	write_file(session->instance, STACKS, "1", false);
 	if (tracefs_option_enable(session->instance, TRACEFS_OPTION_RECORD_TGID))
-		die("cannot set options/record-tgid of tracefs: %s",
-		    strerror(errno));
-	if (buffer_kib) {
-		char *size = format("%lu", buffer_kib);
-
-		write_file(session, "buffer_size_kb", size, false);
-		free(size);
-	}
+		die("cannot set options/record-tgid of tracefs: %s", strerror(errno));
+	if (buffer_kib)
+		set_buffer(session->instance, buffer_kib);
+	if (names)
+		open_names(session, buffer_kib);
 }
 
 void session_follow_thread(struct session *session, pid_t tid)
@@ -200,7 +250,7 @@ void session_follow_thread(struct session *session, pid_t tid)
 	if (tracefs_option_enable(session->instance, TRACEFS_OPTION_EVENT_FORK))
 		die("cannot set options/event-fork of tracefs: %s",
 		    strerror(errno));
-	write_file(session, "set_event_pid", text, true);
+	write_file(session->instance, "set_event_pid", text, true);
 	free(text);
 }
 
@@ -259,7 +309,7 @@ void session_leave_out(struct session *session, pid_t tid)
 {
 	char *text = format("%d", tid);
 
-	write_file(session, "set_event_notrace_pid", text, false);
+	write_file(session->instance, "set_event_notrace_pid", text, false);
 	free(text);
 }
 
@@ -283,8 +333,13 @@ void session_close(struct session *session)
 	char *dir = need(tracefs_instance_get_dir(session->instance));
 
 	tracefs_instance_free(session->instance);
+	if (session->names)
+		tracefs_instance_free(session->names);
 	tep_free(session->tep);
 	if (!guard_end())
 		die("cannot remove the instance of tracefs: 'rmdir %s' may", dir);
+	/* It stays while programs have it. */
+	if (session->defined)
+		tracefs_instance_file_append(NULL, "dynamic_events", "-:" NAME_EVENT);
 	tracefs_put_tracing_file(dir);
 }

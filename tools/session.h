@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An instance of tracefs of our own, which goes when we do.
+ * An instance of tracefs of our own, which goes when we do, and another one if names
+ * of compiled code are wanted: an event in the first would be one with a stack.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -11,6 +12,8 @@
 
 struct session {
 	struct tracefs_instance *instance;
+	struct tracefs_instance *names;	/* of the event of names, or NULL */
+	bool defined;		/* that event, by us */
 	struct tep_handle *tep;
 	char **events;		/* SYSTEM:EVENT; ends with NULL */
 };
@@ -23,8 +26,8 @@ void session_check(void);
 /* Notes the events of that name, SYSTEM:EVENT or EVENT. */
 void session_add_event(struct session *session, const char *name);
 
-/* The instance, with deferred user stacks, and nothing enabled. */
-void session_open(struct session *session, unsigned long buffer_kib);
+/* The instance, with deferred user stacks, and nothing enabled; and that of names. */
+void session_open(struct session *session, unsigned long buffer_kib, bool names);
 
 /* Only threads of that process, and what they start from then on. */
 void session_follow_process(struct session *session, pid_t pid);

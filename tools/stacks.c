@@ -119,6 +119,11 @@ static pid_t pid_of(const struct kept *kept)
 	return kept->thread->pid ? kept->thread->pid : kept->thread->tid;
 }
 
+pid_t stacks_process(struct stacks *stacks, int32_t tid)
+{
+	return get_thread(stacks, tid)->pid;
+}
+
 /* ------------------------------------------------------------------- stacks */
 
 /* Threads whose process is known need not be told apart. */
@@ -143,9 +148,8 @@ static int compare_kept(const void *one, const void *other)
 	       compare_owners(a->thread, b->thread);
 }
 
-void stacks_add(void *context, uint32_t type, const struct join_stack *stack)
+void stacks_add(struct stacks *stacks, uint32_t type, const struct join_stack *stack)
 {
-	struct stacks *stacks = context;
 	struct kept key = {
 		.thread	= get_thread(stacks, stack->tid),
 		.type	= type,

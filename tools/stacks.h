@@ -21,8 +21,10 @@ struct event_names {
 struct stacks *stacks_new(void);
 void stacks_free(struct stacks *stacks);
 
-/* A join_fn, with the stacks as its context. */
-void stacks_add(void *stacks, uint32_t type, const struct join_stack *stack);
+void stacks_add(struct stacks *stacks, uint32_t type, const struct join_stack *stack);
+
+/* The process of a thread, or 0 where it had ended before that was asked for. */
+pid_t stacks_process(struct stacks *stacks, int32_t tid);
 
 bool stacks_any(const struct stacks *stacks);
 

@@ -46,10 +46,10 @@ static bool read_fields(struct tep_event *event, const struct wanted *wanted)
 	return true;
 }
 
-static bool read_record(struct tep_handle *tep, const char *name, int *type,
-			const struct wanted *wanted)
+static bool read_record(struct tep_handle *tep, const char *system, const char *name,
+			int *type, const struct wanted *wanted)
 {
-	struct tep_event *event = tep_find_event_by_name(tep, "ftrace", name);
+	struct tep_event *event = tep_find_event_by_name(tep, system, name);
 
 	*type = event ? event->id : -1;
 	return event && read_fields(event, wanted);
@@ -87,9 +87,25 @@ bool record_layout_read(struct record_layout *layout, struct tep_handle *tep)
 	};
 
 	*layout = (struct record_layout){ 0 };
-	return read_record(tep, "user_unwind", &layout->cookie_type, cookie) &&
-	       read_record(tep, "user_unwind_stack", &layout->stack_type, stack) &&
-	       read_record(tep, "file_map", &layout->file_type, file);
+	return read_record(tep, "ftrace", "user_unwind", &layout->cookie_type, cookie) &&
+	       read_record(tep, "ftrace", "user_unwind_stack", &layout->stack_type, stack) &&
+	       read_record(tep, "ftrace", "file_map", &layout->file_type, file);
+}
+
+bool name_layout_read(struct name_layout *layout, struct tep_handle *tep)
+{
+	const struct wanted name[] = {
+		{ "copy", &layout->copy, 8 },
+		{ "id", &layout->id, 8 },
+		{ "start", &layout->start, 8 },
+		{ "len", &layout->len, 8 },
+		{ "pid", &layout->pid, 4 },
+		{ "action", &layout->action, 4 },
+		{ "name", &layout->name, 4 },
+		{ }
+	};
+
+	return read_record(tep, "user_events", "codectl_name", &layout->type, name);
 }
 
 /* ------------------------------------------------------------ the records */
@@ -175,6 +191,7 @@ bool stack_record_parse(struct stack_record *to,
 	    !get_u32(&record, layout->stack.stop, &to->stop) ||
 	    !get_u32(&record, layout->stack.count, &to->count))
 		return false;
+	to->time = 0;
 	return to->nr <= STACK_MAX_FRAMES && to->first <= to->nr &&
 	       to->count <= to->nr - to->first &&
 	       get_frames(&record, layout, to);
@@ -207,4 +224,39 @@ bool file_record_parse(struct file_record *to,
 	to->verified = names == 1;
 	to->claimed = names == 2;
 	return to->id != 0;
+}
+
+/* A word of length and distance from its own end: __rel_loc. */
+static bool get_text(const struct record *record, struct record_field field, char *to,
+		     size_t max)
+{
+	uint32_t word, at;
+	size_t len;
+
+	if (!get_u32(record, field, &word))
+		return false;
+	at = field.offset + sizeof(word) + (word & 0xffff);
+	len = word >> 16;
+	if (at > record->len || len > record->len - at)
+		return false;
+	len = strnlen(record->data + at, len);
+	if (len > max)
+		return false;
+	memcpy(to, record->data + at, len);
+	to[len] = '\0';
+	return true;
+}
+
+bool name_record_parse(struct name_record *to, const struct name_layout *layout,
+		       const void *data, size_t len)
+{
+	struct record record = { data, len };
+
+	return get_u64(&record, layout->copy, &to->copy) &&
+	       get_u64(&record, layout->id, &to->id) &&
+	       get_u64(&record, layout->start, &to->start) &&
+	       get_u64(&record, layout->len, &to->len) &&
+	       get_u32(&record, layout->pid, &to->pid) &&
+	       get_u32(&record, layout->action, &to->action) &&
+	       get_text(&record, layout->name, to->name, NAME_MAX_LEN);
 }

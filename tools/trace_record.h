@@ -46,6 +46,7 @@ struct cookie_record {
 /* All of a stack, or @count frames of it from @first on. */
 struct stack_record {
 	uint64_t cookie;
+	uint64_t time;		/* of the trace's clock, if the caller sets it */
 	uint32_t nr, first, stop, count;
 	struct frame frames[RECORD_MAX_FRAMES];
 };
@@ -66,6 +67,24 @@ struct file_record {
 	uint32_t build_id_len;
 	uint8_t build_id[BUILD_ID_MAX];
 	char path[2049];	/* escaped */
+};
+
+/* CODECTL_NAME_*: <codectl.h> */
+enum name_action {
+	NAME_ADD,
+	NAME_RETIRE,
+	NAME_BEGIN,
+	NAME_END,
+};
+
+#define NAME_MAX_LEN		1000
+
+/* Of the user event codectl_name: codectl_names_event(3). */
+struct name_record {
+	uint64_t copy, id, start, len;
+	uint32_t pid;		/* as the process sees itself */
+	uint32_t action;	/* enum name_action, or one of a later library */
+	char name[NAME_MAX_LEN + 1];
 };
 
 /* Where a field lies in a record. */
@@ -92,6 +111,11 @@ struct record_layout {
 	} file;
 };
 
+struct name_layout {
+	int type;
+	struct record_field copy, id, start, len, pid, action, name;
+};
+
 /* False if @tep lacks one of the records, or one has not the fields it must. */
 bool record_layout_read(struct record_layout *layout, struct tep_handle *tep);
 
@@ -104,6 +128,11 @@ bool stack_record_parse(struct stack_record *record,
 			const void *data, size_t len);
 bool file_record_parse(struct file_record *record,
 		       const struct record_layout *layout,
+		       const void *data, size_t len);
+
+/* The same of the user event. */
+bool name_layout_read(struct name_layout *layout, struct tep_handle *tep);
+bool name_record_parse(struct name_record *record, const struct name_layout *layout,
 		       const void *data, size_t len);
 
 #endif

@@ -47,9 +47,9 @@ bin/order_test bin/granule_order_test: bin/%: obj/tests/%.o $(HELPERS) \
 # --- codectl(1)
 
 LIBRARIES := libtracefs libtraceevent libdw libelf
-TOOLS	:= parse_test join_test frames_test flamegraph_test
+TOOLS	:= parse_test join_test code_names_test frames_test flamegraph_test
 TESTED	:= flamegraph join mapping perf_map proc_line tool trace_record \
-	   frames names stacks symbol tally
+	   code_names frames names stacks symbol tally
 
 $(TOOLS:%=obj/tools/%.o): obj/tools/%.o: tools/tests/%.c
 	@mkdir -p $(@D)

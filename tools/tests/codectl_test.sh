@@ -245,6 +245,48 @@ test_record_jit()
 		'_start;.*;main;.*;jit:[a-z]*\.[a-z]*@[12];' "$out/folded"
 }
 
+# Programs come and go, and each has addresses that others had: by names as they are at
+# the end, stacks of one have functions of several.
+# names_told KIND [OPTION] - of jit-demo
+names_told()
+{
+	kind=$1
+	shift
+	check "record --names of compiled code$kind" codectl_is 0 record --names \
+		--event sched:sched_switch --event sys_enter_writev --folded "$out/folded" -- \
+		"$jit/jit-demo" "$@" -r -t 4 -n $((rounds / 40 + 1)) "$jit/programs/fib.jd" \
+		"$jit/programs/queens.jd" "$jit/programs/tree.jd"
+	awk -F ';' '/jit:/ {
+			stacks++
+			name = ""
+			for (i = 1; i <= NF; i++) {
+				if ($i ~ /unknown/)
+					unknown++
+				# What they share is called jit:enter, for example.
+				if ($i !~ /^jit:.*\./)
+					continue
+				sub(/\..*/, "", $i)
+				mixed += name != "" && $i != name
+				name = $i
+			}
+			if (name != "")
+				seen[name] = 1
+		}
+		END {
+			print "# stacks " stacks ", unknown " unknown + 0 ", mixed " mixed + 0 ", programs " length(seen)
+			exit !(stacks > 20 && !unknown && !mixed && length(seen) > 2)
+		}' "$out/folded"
+	check "... each stack of one program$kind" [ $? = 0 ]
+	! grep 'names lost' "$out/stderr"
+	check "... and none was lost$kind" [ $? = 0 ]
+}
+
+test_record_names()
+{
+	names_told ""
+	names_told ", in granule maps" -g
+}
+
 # interrupted_by SIGNAL - while it records
 interrupted_by()
 {
@@ -297,5 +339,6 @@ test_record_lost
 test_record_unexplained
 test_interrupt
 test_record_jit
+test_record_names
 test_flamegraph
 finish

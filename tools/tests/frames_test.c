@@ -112,7 +112,7 @@ static bool has_no_function(struct frames *frames, uint64_t id)
 
 static void functions_of_a_file(void)
 {
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 	uint64_t at = file_offset(target);
 	char text[3000], *before;
 
@@ -139,7 +139,7 @@ static void functions_of_a_file(void)
 
 static void expect_claimed_functions(int names)
 {
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 	uint64_t at = file_offset(target);
 	char text[3000];
 
@@ -160,7 +160,7 @@ static void functions_of_moved_text(void)
 /* Another file of that name has other functions. */
 static void functions_of_another_build(void)
 {
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 	unsigned int i;
 
 	for (i = 0; i < build_id_len; i += build_id_len - 1) {
@@ -182,7 +182,7 @@ static void functions_of_a_claimed_file(void)
 static void offsets_of_no_file(void)
 {
 	struct file_record record = { .id = 1, .unit = UNIT_OBJECT };
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 
 	frames_add_file(frames, &record);
 	CHECK(shows(frames, 1, 0x1000, true, "0x1000, id 0x1"));
@@ -197,7 +197,7 @@ static void offsets_in_another_unit(void)
 		.id = 1, .verified = true, .unit = UNIT_MAX,
 		.build_id_len = build_id_len,
 	};
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 
 	memcpy(record.build_id, build_id, build_id_len);
 	snprintf(record.path, sizeof(record.path), "%s", self);
@@ -208,7 +208,7 @@ static void offsets_in_another_unit(void)
 
 static void offsets_of_no_code(void)
 {
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 
 	add_file(frames, 1, self, VERIFIED);
 	CHECK(folds(frames, 1, UINT64_MAX / 2, true, "[frames_test]"));
@@ -218,7 +218,7 @@ static void offsets_of_no_code(void)
 
 static bool has_no_name(const char *path)
 {
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 	char text[3000];
 	bool none;
 
@@ -313,7 +313,7 @@ static void odd_paths(void)
 	uint64_t at = file_offset(target);
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		struct frames *frames = frames_new();
+		struct frames *frames = frames_new(NULL);
 		char *link = in_dir(names[i][1]), *path = in_dir(names[i][0]);
 
 		CHECK(!symlink(self, link));
@@ -331,7 +331,7 @@ static void vdso_of_the_kernel(void)
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	char *base = (char *)getauxval(AT_SYSINFO_EHDR);
 	char *code = vdso ? dlsym(vdso, "__vdso_time") : NULL;
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 	uint8_t was[BUILD_ID_MAX];
 	const void *bits;
 	char *text;
@@ -360,7 +360,7 @@ static void vdso_of_the_kernel(void)
 static void names_of_compiled_code(void)
 {
 	char *map = format("/tmp/perf-%d.map", getpid());
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 
 	write_text(map, "1000 100 jit;one\n2000 10 two\n");
 	add_file(frames, 9, "", COMPILED);
@@ -373,7 +373,7 @@ static void names_of_compiled_code(void)
 	CHECK(shows(frames, 8, 0x3000, true, "0x3000, id 0x8"));
 	frames_free(frames);
 	/* Who may not read it has no names. */
-	frames = frames_new();
+	frames = frames_new(NULL);
 	unlink(map);
 	CHECK(!mkdir(map, 0700));
 	CHECK(folds(frames, 9, 0x1004, true, "[unknown]"));
@@ -412,7 +412,7 @@ static const char *name_type(void *context, uint32_t type)
 static char *as_text(struct stacks *stacks, bool folded)
 {
 	const struct event_names names = { name_type, "event" };
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 	size_t size;
 	char *text;
 	FILE *to = open_memstream(&text, &size);
@@ -557,7 +557,7 @@ static void stacks_that_differ_in_what_is_exact(void)
 
 static void ids_of_stacks(void)
 {
-	struct frames *frames = frames_new();
+	struct frames *frames = frames_new(NULL);
 	struct stacks *stacks = stacks_new();
 
 	add_stack(stacks, 1, GONE, STOP_COMPLETE, 1);
@@ -603,6 +603,40 @@ static void remove_dir(void)
 	rmdir(dir);
 }
 
+/* As told, which comes before the perf map, and by address only where there is no file. */
+static void names_that_were_told(void)
+{
+	const struct name_record told = {
+		.id = 5, .start = 0x1000, .len = 0x100, .name = "told",
+	};
+	char *map = format("/tmp/perf-%d.map", getpid());
+	struct code_names *names = code_names_new();
+	struct frames *frames = frames_new(names);
+	struct frame frame[] = {
+		{ 0x1004, 9, 1, 0 }, { 0x1100, 0, 0, 0 }, { 0x1100, 9, 1, 0 },
+		{ 0x1004, 1, 1, 0 }, { 0x1004, 9, 1, 3 }, { 0x1004, 8, 1, 0 },
+	};
+
+	write_text(map, "1000 200 map\n");
+	add_file(frames, 1, self, VERIFIED);
+	add_file(frames, 9, "", COMPILED);
+	code_names_add(names, getpid(), 20, &told);
+	frames_number(frames, frame, 2, getpid(), 10);
+	CHECK(!frame[0].code_id && !frame[1].code_id);
+	frames_number(frames, frame, ARRAY_SIZE(frame), getpid(), 20);
+	CHECK(frame[0].code_id == 5 && frame[1].code_id == 5 && !frame[2].code_id);
+	CHECK(!frame[3].code_id && frame[4].code_id == 3 && !frame[5].code_id);
+	CHECK(is(frames_show(frames, frame[0], getpid()),
+		 "told+0x4 (0x1004, id 0x9, code 0x5)"));
+	CHECK(is(frames_show(frames, frame[1], getpid()), "told+0x100 (0x1100, code 0x5)"));
+	CHECK(is(frames_fold(frames, frame[2], getpid()), "map"));
+	CHECK(is(frames_fold(frames, frame[4], getpid()), "map"));
+	frames_free(frames);
+	code_names_free(names);
+	unlink(map);
+	free(map);
+}
+
 int main(void)
 {
 	target();
@@ -621,6 +655,7 @@ int main(void)
 	RUN(odd_paths);
 	RUN(vdso_of_the_kernel);
 	RUN(names_of_compiled_code);
+	RUN(names_that_were_told);
 	RUN(stacks_by_count);
 	RUN(no_stacks);
 	RUN(many_stacks);

@@ -87,6 +87,19 @@ static void write_trace(size_t nr, uint32_t parts)
 	fclose(file);
 }
 
+/* A function that comes and goes, and all names of its program. */
+static void write_names(size_t nr)
+{
+	struct raw_name name = {
+		.copy = 1, .id = 1, .start = 0x1ff0, .len = 32, .text_len = 4, .text = "fib",
+	};
+	FILE *file = open_seed("record", nr);
+
+	for (name.action = NAME_ADD; name.action <= NAME_END; name.action++)
+		put_record(file, 7, &name, offsetof(struct raw_name, text) + 4);
+	fclose(file);
+}
+
 /* Of each kind, one after the other; the fuzzer moves those that start below 0x1000. */
 static void write_rows(void)
 {
@@ -119,6 +132,7 @@ int main(int argc, char **argv)
 	write_seed("perf_map", 0, perf_text);
 	for (uint32_t parts = 1; parts < 4; parts++)
 		write_trace(parts, parts);
+	write_names(4);
 	write_rows();
 	return 0;
 }

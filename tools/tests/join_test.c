@@ -10,7 +10,7 @@ enum { FUTEX = 100, SWITCH = 101 };
 static char got[4096];
 
 /* TYPE:TID:FIRST-FRAME/FRAMES for each event that has a stack. */
-static void note(void *context, uint32_t type, const struct join_stack *stack)
+static void note(void *context, uint32_t type, struct join_stack *stack)
 {
 	size_t len = strlen(got);
 

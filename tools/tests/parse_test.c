@@ -346,6 +346,10 @@ static void stacks_of_the_trace(void)
 	CHECK(!parse_stack(&record, raw, sizeof(raw)));
 	raw.code[0][0] = 63;
 	CHECK(!parse_stack(&record, raw, sizeof(raw)));
+	raw.codes = 0;
+	CHECK(parse_stack(&record, raw, sizeof(raw)));
+	CHECK(!parse_with(&raw, &raw.first, 69));
+	CHECK(!parse_with(&raw, &raw.first, UINT32_MAX));
 	CHECK(!strcmp(stop_name(2), "no-rule"));
 	CHECK(stop_name(UINT32_MAX) && stop_name(STOP_MAX));
 }
@@ -432,6 +436,75 @@ static void cookies_of_the_trace(void)
 	CHECK(record.cookie == 9 && record.event == 3);
 }
 
+static struct name_layout names;
+
+static bool read_name_layout(const char *from, const char *to)
+{
+	struct tep_handle *tep = tep_alloc();
+	struct name_layout found;
+	bool good;
+
+	CHECK(add_changed(tep, formats, "codectl_name", from, to));
+	good = name_layout_read(&found, tep);
+	if (good)
+		names = found;
+	tep_free(tep);
+	return good;
+}
+
+static void layouts_of_names(void)
+{
+	struct tep_handle *tep = tep_alloc();
+
+	CHECK(!name_layout_read(&names, tep));
+	tep_free(tep);
+	CHECK(!read_name_layout("field:u64 copy", "field:u64 instance"));
+	CHECK(!read_name_layout("offset:44;	size:4", "offset:44;	size:2"));
+	CHECK(!read_name_layout("offset:48;	size:4", "offset:48;	size:2"));
+	CHECK(read_name_layout("", ""));
+	CHECK(names.type == 24 && names.action.offset == 44);
+}
+
+static bool parse_name(struct name_record *record, const struct raw_name *raw, size_t len)
+{
+	void *copy = exact_copy(raw, len);
+	bool good = name_record_parse(record, &names, copy, len);
+
+	free(copy);
+	return good;
+}
+
+static void names_of_the_trace(void)
+{
+	struct raw_name raw = {
+		.copy = 1, .id = 2, .start = 3, .len = 4, .pid = 5, .action = NAME_RETIRE,
+		.text_len = 4, .text = "fib",
+	};
+	const size_t start = offsetof(struct raw_name, text);
+	struct name_record record;
+
+	for (size_t len = 0; len < start + 4; len++)
+		CHECK(!parse_name(&record, &raw, len));
+	CHECK(parse_name(&record, &raw, start + 4));
+	CHECK(record.copy == 1 && record.id == 2 && record.start == 3 && record.len == 4);
+	CHECK(record.pid == 5 && record.action == NAME_RETIRE && !strcmp(record.name, "fib"));
+	/* Somewhere else, and without an end. */
+	raw.distance = 1;
+	raw.text_len = 2;
+	CHECK(parse_name(&record, &raw, start + 3) && !strcmp(record.name, "ib"));
+	raw.text_len = 0;
+	CHECK(parse_name(&record, &raw, start + 1) && !*record.name);
+	raw.text_len = UINT16_MAX;
+	raw.distance = UINT16_MAX;
+	CHECK(!parse_name(&record, &raw, sizeof(raw)));
+	raw.distance = 0;
+	memset(raw.text, 'x', sizeof(raw.text));
+	raw.text_len = NAME_MAX_LEN;
+	CHECK(parse_name(&record, &raw, sizeof(raw)) && strlen(record.name) == NAME_MAX_LEN);
+	raw.text_len = NAME_MAX_LEN + 1;
+	CHECK(!parse_name(&record, &raw, sizeof(raw)));
+}
+
 /* ------------------------------------------------------------- text for people */
 
 static bool escapes_to(const char *text, size_t len, const char *also,
@@ -473,6 +546,8 @@ int main(int argc, char **argv)
 	RUN(stacks_of_the_trace);
 	RUN(stacks_in_a_larger_record);
 	RUN(files_of_the_trace);
+	RUN(layouts_of_names);
+	RUN(names_of_the_trace);
 	RUN(what_a_terminal_would_obey);
 	return check_end();
 }

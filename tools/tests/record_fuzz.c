@@ -4,12 +4,14 @@
  * parsers.  The input is a trace: for each record four bytes that say what it is,
  * and the record.  At the end every event that asked for a stack is counted once.
  */
+#include "code_names.h"
 #include "fuzz.h"
 #include "join.h"
 #include "samples.h"
 #include "tool.h"
 
 static struct record_layout right;
+static struct name_layout names_right;
 static unsigned long told;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -23,12 +25,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	require(add_format(tep, FORMATS, "user_unwind"));
 	require(add_format(tep, FORMATS, "user_unwind_stack"));
 	require(add_format(tep, FORMATS, "file_map"));
+	require(add_format(tep, FORMATS, "codectl_name"));
 	require(record_layout_read(&right, tep));
+	require(name_layout_read(&names_right, tep));
 	tep_free(tep);
 	return 0;
 }
 
-static void note(void *context, uint32_t type, const struct join_stack *stack)
+static void note(void *context, uint32_t type, struct join_stack *stack)
 {
 	(void)context;
 	(void)type;
@@ -67,6 +71,27 @@ static void add_file(const struct record_layout *layout, const void *data,
 	require(!file.verified || !file.claimed);
 }
 
+/* Told at the time that the head says; what is found covers the address then. */
+static void add_name(struct code_names *names, const uint8_t *head, const void *data,
+		     size_t len)
+{
+	uint64_t time = head[2], address, id;
+	struct name_record name;
+	struct symbol symbol;
+
+	if (!name_record_parse(&name, &names_right, data, len))
+		return;
+	require(memchr(name.name, '\0', sizeof(name.name)));
+	code_names_add(names, head[1] % 8, time, &name);
+	address = name.start + name.len / 2;
+	id = code_names_id(names, head[1] % 8, address, time);
+	symbol = code_names_find(names, head[1] % 8, id, address);
+	require(!id == !symbol.name);
+	free(symbol.name);
+	if (head[2] == 255)
+		code_names_lost(names, time);
+}
+
 static void add_record(struct join *join, const struct record_layout *layout,
 		       const uint8_t *head, const void *data, size_t len)
 {
@@ -100,6 +125,7 @@ static void add_record(struct join *join, const struct record_layout *layout,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct record_layout layout = right;
+	struct code_names *names = code_names_new();
 	struct join *join = join_new(note, NULL);
 	const struct join_counts *counts = join_counts(join);
 
@@ -116,6 +142,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		copy = exact_copy(data, len);
 		if (head[0] == 6)
 			layout = wrong_layout(copy, len);
+		else if (head[0] == 7)
+			add_name(names, head, copy, len);
 		else
 			add_record(join, &layout, head, copy, len);
 		free(copy);
@@ -127,5 +155,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(counts->asked ==
 		counts->joined + counts->incomplete + counts->pending);
 	join_free(join);
+	code_names_free(names);
 	return 0;
 }

@@ -53,7 +53,8 @@ static inline bool add_changed(struct tep_handle *tep, const char *formats,
 	memmove(found + strlen(to), found + strlen(from),
 		strlen(found + strlen(from)) + 1);
 	memcpy(found, to, strlen(to));
-	return !tep_parse_event(tep, text, strlen(text), "ftrace");
+	return !tep_parse_event(tep, text, strlen(text),
+				strcmp(name, "codectl_name") ? "ftrace" : "user_events");
 }
 
 static inline bool add_format(struct tep_handle *tep, const char *formats,
@@ -78,6 +79,15 @@ struct raw_file {
 	uint32_t dev_major, dev_minor, names, unit, build_id_len;
 	uint8_t build_id[20];
 	char path[3000];
+};
+
+/* The text has @text_len bytes, @distance behind that field. */
+struct raw_name {
+	char common[8];
+	uint64_t copy, id, start, len;
+	uint32_t pid, action;
+	uint16_t distance, text_len;
+	char text[1100];
 };
 
 struct raw_cookie {
