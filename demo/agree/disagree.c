@@ -37,6 +37,32 @@ static bool is_resumed(const struct divergence *d)
 	       d->kernel->ips[0] == d->saved_ip;
 }
 
+/*
+ * A handler's first instruction and what it returns to are ahead of what the sample
+ * has interrupted.
+ */
+static bool is_signalled(const struct divergence *d)
+{
+	const struct trace *kernel = d->kernel, *dwarf = d->dwarf;
+	unsigned int nr = kernel->nr < dwarf->nr + 2 ? kernel->nr : dwarf->nr + 2;
+
+	return !d->frame && nr > 2 && kernel->ips[2] == d->ip &&
+	       !memcmp(kernel->ips + 2, dwarf->ips, (nr - 2) * sizeof(*dwarf->ips));
+}
+
+/* libdwfl believes the CFI of Go. */
+static bool is_known_of_go(const struct divergence *d)
+{
+	return d->frame && !strncmp(d->symbol, "runtime.", strlen("runtime.")) &&
+	       (d->kernel->nr == d->frame || d->at_sigreturn);
+}
+
+/* CFI says it by an expression, and the table nothing. */
+static bool is_computed(const struct divergence *d)
+{
+	return d->frame && d->computed && d->kernel->nr == d->frame;
+}
+
 static bool is_short_dump(const struct divergence *d)
 {
 	return d->frame && d->kernel->nr > d->frame &&
@@ -92,6 +118,20 @@ static const struct class {
 	 * chain is made on the way out, of what the handler had interrupted.
 	 */
 	{ "within rt_sigreturn", is_resumed },
+	/*
+	 * A signal came between the sample and its chain, which begins in the handler.
+	 */
+	{ "before a signal", is_signalled },
+	/*
+	 * By attached tables: the runtime of Go at the end of a stack, and where a
+	 * handler returns to, of which its CFI says that they return to a caller.
+	 */
+	{ "wrong CFI of Go", is_known_of_go },
+	/*
+	 * By attached tables: the CFA is an expression that SFrame has no form for, as in
+	 * assembly that keeps its stack pointer in its frame.
+	 */
+	{ "CFA beyond SFrame", is_computed },
 	/*
 	 * The stack was deeper than the dump, or a page of it was not in memory
 	 * when it was copied, which must not fault: libdwfl ends where the
@@ -165,9 +205,13 @@ static void describe_frame(Dwfl_Module *mod, Dwarf_Addr pc, struct divergence *d
 	size_t nr;
 
 	d->has_cfi = frame;
-	d->by_register = frame && !dwarf_frame_cfa(frame, &ops, &nr) && nr == 1 &&
-			 ops->atom == DW_OP_bregx && ops->number != 6 &&
-			 ops->number != 7;
+	d->by_register = false;
+	d->computed = false;
+	if (frame && !dwarf_frame_cfa(frame, &ops, &nr)) {
+		d->by_register = nr == 1 && ops->atom == DW_OP_bregx &&
+				 ops->number != 6 && ops->number != 7;
+		d->computed = nr > 1;
+	}
 	free(frame);
 }
 
@@ -230,18 +274,26 @@ static bool is_entry(Dwfl *dwfl, Dwarf_Addr pc)
 	return elf && gelf_getehdr(elf, &ehdr) && pc == ehdr.e_entry + bias;
 }
 
-/* Whether that is where the system call of a signal handler's restorer returns to. */
-static bool is_sigreturn(Dwfl *dwfl, Dwarf_Addr pc)
+/* mov $__NR_rt_sigreturn,%rax; syscall */
+static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+
+/* Whether that is the code of a signal handler's restorer. */
+static bool calls_sigreturn(Dwfl_Module *mod, GElf_Addr addr)
 {
-	/* mov $__NR_rt_sigreturn,%rax; syscall */
-	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
-	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc - 1);
-	GElf_Addr addr = pc - sizeof(code), bias;
-	Elf_Scn *scn = mod ? dwfl_module_address_section(mod, &addr, &bias) : NULL;
+	GElf_Addr bias;
+	Elf_Scn *scn = dwfl_module_address_section(mod, &addr, &bias);
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 
-	return data && addr + sizeof(code) <= data->d_size &&
-	       !memcmp((const char *)data->d_buf + addr, code, sizeof(code));
+	return data && data->d_buf && addr + sizeof(sigreturn) <= data->d_size &&
+	       !memcmp((const char *)data->d_buf + addr, sigreturn, sizeof(sigreturn));
+}
+
+/* Whether that is where the system call of a restorer returns to. */
+static bool is_sigreturn(Dwfl *dwfl, Dwarf_Addr pc)
+{
+	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc - 1);
+
+	return mod && calls_sigreturn(mod, pc - sizeof(sigreturn));
 }
 
 static void describe(Dwfl *dwfl, struct divergence *d)
@@ -254,6 +306,7 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 	d->symbol = d->section = d->object = "?";
 	d->has_cfi = d->has_fde = true;
 	d->at_entry = d->by_register = d->in_no_object = d->in_sigreturn = false;
+	d->computed = d->at_sigreturn = false;
 	if (!d->frame) {
 		d->in_sigreturn = is_sigreturn(dwfl, d->ip);
 		d->at_entry = d->kernel->nr && is_entry(dwfl, d->kernel->ips[0]);
@@ -269,6 +322,7 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 	slash = strrchr(d->object, '/');
 	d->object = slash ? slash + 1 : d->object;
 	d->symbol = dwfl_module_addrname(mod, pc) ?: "?";
+	d->at_sigreturn = calls_sigreturn(mod, d->kernel->ips[d->frame - 1]);
 	d->section = section_name(mod, pc);
 	describe_frame(mod, pc, d);
 	d->has_fde = has_fde(mod, pc);

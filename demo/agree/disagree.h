@@ -33,12 +33,14 @@ struct divergence {
 	bool past_no_cfi;		/* that of a common frame has none */
 	bool has_fde;			/* the address has an SFrame FDE */
 	bool by_register;		/* its CFA counts from a register that is not SP or FP */
+	bool computed;			/* ... or is an expression */
+	bool at_sigreturn;		/* the address is that of a signal handler's restorer */
 	bool in_no_object;		/* nor is it in any object */
 	bool at_entry;			/* of no common frame: the chain begins at an entry point */
 	bool in_sigreturn;		/* ... and the sample is of the system call rt_sigreturn */
 };
 
-#define DISAGREE_MAX	9
+#define DISAGREE_MAX	12
 
 /*
  * The class of a divergence, or -1 if it is not explained.  With @attached it is not

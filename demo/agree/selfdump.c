@@ -13,7 +13,9 @@
  * ends there; "past", it is wrong two frames later; "compiled", its memory is of no file;
  * "within", samples are in the kernel, and chains where the program is entered; "entry",
  * only the chains are; "resumed", samples are within the rt_sigreturn() of a handler, and
- * chains of what it had interrupted; "handler", they are of something else.
+ * chains of what it had interrupted; "handler", they are of something else; "signalled",
+ * chains begin with a handler and what it returns to; "ahead", what comes next is not
+ * where the sample was taken.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -123,15 +125,22 @@ static void put_process(const struct dump_sample *sample, const void *stack,
 	struct dump_exec exec;
 	struct dump_sample of_it = *sample;
 	struct dump_chain empty = *chain;
-	uint64_t ips[MAX_CHAIN];
+	uint64_t ips[MAX_CHAIN + 2];
 
 	of_it.cookie = empty.cookie = 7;
 	memcpy(ips, chain->ips, chain->nr * sizeof(*ips));
 	if (is("wrong") && !i)
 		ips[1]++;
+	if (is("signalled") || is("ahead")) {
+		memmove(ips + 2, ips, chain->nr * sizeof(*ips));
+		ips[0] = (uintptr_t)bare;
+		ips[1] = (uintptr_t)sigreturned;
+		ips[2] += is("ahead");
+		empty.nr += 2;
+	}
 	/* As it comes from the buffers of two CPUs. */
 	put(&empty, sizeof(empty), DUMP_CHAIN, pid + (is("others") ? 1000 : 0), time + 3, ips,
-	    chain->nr * sizeof(*ips));
+	    empty.nr * sizeof(*ips));
 	if (is("exec"))
 		put(&exec, sizeof(exec), DUMP_EXEC, pid, time + 1, NULL, 0);
 	put(&of_it, sizeof(of_it), DUMP_SAMPLE, pid, time + 2, stack, sample->stack_len);

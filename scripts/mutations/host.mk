@@ -66,7 +66,7 @@ $(TOOLS:%=bin/%): bin/%: obj/tools/%.o $(TESTED:%=obj/tools/%.o)
 	$(CC) -Wl,--build-id -o $@ $^ `pkg-config --libs $(LIBRARIES)`
 
 # Its tables; SFRAME is where binutils is installed, with libsframe.
-TABLES	:= convert expression frames image object padding prune report sandbox store table \
+TABLES	:= convert expression frames image known object padding prune report sandbox store table \
 	   table_file table_load work
 CFI	:= obj/sframe/cfi.so obj/sframe/cfi-debug.so
 CONVERT	= $(CC) $(FLAGS) -DVERSION='"0"' -DCFI_OBJECT='"obj/sframe/cfi.so"' \

@@ -90,6 +90,11 @@ run "... is explained" says 100 "explained: within rt_sigreturn"
 run "... where the handler's context says so" check 1 handler -a -m 0
 run "... and else not" says 100 unexplained
 
+run "a chain that begins in a signal handler" check 1 signalled -a -m 0
+run "... is explained" says 100 "explained: before a signal"
+run "... by what the sample was taken in" check 1 ahead -a -m 0
+run "... and else not" says 100 unexplained
+
 # judged STATUS REGEX KIND SAMPLES - where 1250 are asked for
 judged()
 {

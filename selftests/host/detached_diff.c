@@ -22,6 +22,7 @@
 #include "random.h"
 #include "section.h"
 #include "sframe.h"
+#include "symbols.h"
 
 #define RANDOM_TRIES	20000
 #define MAX_SHOWN	5
@@ -50,6 +51,7 @@ static struct {
 	u64 rules;
 	u64 padding;
 	u64 ambiguous;
+	u64 known;		/* by what they do, in spite of their CFI */
 	u64 nothing;		/* addresses said to have no rule */
 	u64 code;		/* bytes that CFI covers */
 	u64 covered;		/* those with a rule */
@@ -141,6 +143,38 @@ static bool is_aligning(const struct object *obj, u64 addr)
 	return at == end - start;
 }
 
+/*
+ * Whether the function is one of Go's runtime whose CFI says that it returns, and that
+ * does not: a signal handler's caller, or what nothing has called.
+ */
+static bool is_known(const struct object *obj, u64 addr, const struct unwind_rule *ours)
+{
+	/* mov $__NR_rt_sigreturn, %rax; syscall */
+	static const unsigned char restorer[] = {
+		0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05,
+	};
+	static const char * const topmost[] = { "goexit", "mstart", "rt0_go" };
+	const struct cfi_fde *fde = cfi_find_fde(obj->cfi, addr);
+	const char *name, *end;
+	unsigned char code[sizeof(restorer)];
+	struct function func;
+	size_t i;
+
+	if (!fde || !ours->flags || !function_find(obj->elf, addr, &func) ||
+	    strncmp(func.name, "runtime.", 8))
+		return false;
+	if (ours->flags & UNWIND_RULE_SIGNAL)
+		return read_code(obj->elf, fde->start, code, sizeof(code)) &&
+		       !memcmp(code, restorer, sizeof(code));
+	name = func.name + 8;
+	end = strchr(name, '.') ?: name + strlen(name);
+	for (i = 0; ours->flags == UNWIND_RULE_OUTERMOST && i < ARRAY_SIZE(topmost); i++)
+		if (!strncmp(name, topmost[i], end - name) && !topmost[i][end - name])
+			return true;
+
+	return false;
+}
+
 /* Another FDE covers the address, too. */
 static bool is_ambiguous(const struct object *obj, u64 addr)
 {
@@ -183,6 +217,11 @@ static bool agrees(const struct object *obj, u64 addr, int ret,
 	}
 	if (ret == -ENODATA && is_ambiguous(obj, addr)) {
 		total.ambiguous++;
+		return true;
+	}
+
+	if (!ret && is_known(obj, addr, ours)) {
+		total.known++;
 		return true;
 	}
 
@@ -377,6 +416,8 @@ static void print_totals(void)
 	       (unsigned long long)total.nothing);
 	printf("# %llu addresses of padding with a rule, %llu of several FDEs\n",
 	       (unsigned long long)total.padding, (unsigned long long)total.ambiguous);
+	printf("# %llu addresses of functions of Go that do not return\n",
+	       (unsigned long long)total.known);
 	printf("# %llu bytes of tables for %llu of .eh_frame\n",
 	       (unsigned long long)total.table_size,
 	       (unsigned long long)total.eh_frame_size);

@@ -11,6 +11,7 @@
 
 #include "expression.h"
 #include "frames.h"
+#include "known.h"
 #include "padding.h"
 #include "table.h"
 
@@ -20,6 +21,7 @@
 struct fde {
 	uint64_t start, end;
 	Dwarf_CFI *cfi;
+	bool topmost, restorer;	/* known.h, whatever its CFI says */
 };
 
 /* A section with CFI. */
@@ -386,6 +388,49 @@ static const uint8_t *find_bytes(struct reader *reader, uint64_t start, uint64_t
 	return NULL;
 }
 
+/* A return address is looked up one byte less, which is in no function. */
+static void begin_early(struct reader *reader, struct fde *fde)
+{
+	const uint8_t *before = find_bytes(reader, fde->start - 1, 1);
+
+	if (before && is_padding(before, 1) &&
+	    (fde == reader->fdes || fde[-1].end < fde->start))
+		fde->start--;
+}
+
+static void find_known(struct reader *reader)
+{
+	struct topmost topmost;
+	const uint8_t *code;
+
+	known_find_topmost(reader->elf, &topmost);
+	for (size_t i = 0; i < reader->nr_fdes; i++) {
+		struct fde *fde = &reader->fdes[i];
+
+		fde->topmost = known_is_topmost(&topmost, fde->start);
+		code = fde->end - fde->start < KNOWN_RESTORER_SIZE ? NULL :
+		       find_bytes(reader, fde->start, KNOWN_RESTORER_SIZE);
+		fde->restorer = code && known_is_restorer(code);
+		if (fde->restorer)
+			begin_early(reader, fde);
+	}
+}
+
+/* From @at to @end, in a function that is known; false with an error. */
+static bool add_known(struct reader *reader, const struct fde *fde, uint64_t at, uint64_t end)
+{
+	struct row row = known_restorer;
+
+	if (at == end)
+		return true;
+	if (fde->topmost)
+		row = (struct row){ .flags = ROW_OUTERMOST };
+	row.start = at;
+	row.size = end - at;
+	count(&reader->object->covered, row.size);
+	return add_row(reader, &row);
+}
+
 /*
  * Has the last row cover what is between its FDE, which ends at @from, and the next
  * one, if that only aligns it: nothing runs there, and rows of several functions
@@ -412,7 +457,9 @@ static void cover_padding(struct reader *reader, uint64_t from, uint64_t to)
 static bool read_fdes(struct reader *reader)
 {
 	uint64_t covered = 0, from, to, next;
+	bool good;
 
+	find_known(reader);
 	for (size_t i = 0; i < reader->nr_fdes; i++) {
 		const struct fde *fde = &reader->fdes[i];
 
@@ -422,9 +469,13 @@ static bool read_fdes(struct reader *reader)
 		if (from > to)
 			to = from;
 		covered = fde->end > covered ? fde->end : covered;
-		if (to - from >= UINT32_MAX ?
-		    !add_nothing(reader, CAUSE_MALFORMED, from, to) :
-		    !read_rows(reader, fde, from, to))
+		if (to - from >= UINT32_MAX)
+			good = add_nothing(reader, CAUSE_MALFORMED, from, to);
+		else if (fde->topmost || fde->restorer)
+			good = add_known(reader, fde, from, to);
+		else
+			good = read_rows(reader, fde, from, to);
+		if (!good)
 			return false;
 		if (to < fde->end && !add_nothing(reader, CAUSE_OVERLAP, to, fde->end))
 			return false;

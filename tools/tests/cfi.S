@@ -137,6 +137,20 @@ inner:
 	.p2align 4
 	.fill 16, 1, 0x40
 
+	/* Of Go, whose CFI says of each function that it returns. */
+	.fill 16, 1, 0xcc
+	function runtime.sigreturn
+	mov $15, %rax
+	syscall
+	int3
+	fill 6
+	end_function
+
+	.type runtime.mstart.abi0, @function
+	function runtime.mstart.abi0
+	fill 16
+	end_function
+
 	function last
 	fill 16
 	end_function

@@ -43,7 +43,10 @@ static const struct row expected[] = {
 	{ 0xb0, 96, 0, 11, 0, CFA(REG_SP, 8), RA, SAME },
 	{ 0x110, 24, 0, 10, 0, CFA(REG_SP, 8), RA, SAME },
 	{ 0x130, 16, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
-	{ 0x150, 16, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
+	{ 0x15f, 17, ROW_SIGNAL, 0, 0, WORD(REG_SP, 160), WORD(REG_SP, 168),
+	  WORD(REG_SP, 120) },
+	{ 0x170, 16, ROW_OUTERMOST, 0, 0, SAME, SAME, SAME },
+	{ 0x180, 16, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
 };
 
 static const size_t nr_expected = ARRAY_SIZE(expected);
@@ -267,7 +270,8 @@ static void a_table_has_fdes_of_each_kind(void)
 		{ 0x50, 0, 1, 0, 12 }, { 0x10, 0, 1, 1, 1 }, { 4, 0, 0, 0, 1 },
 		{ 4, 0, 0, 0, 0 }, { 8, 0, 0, 0, 1 }, { 48, 0, 0, 0, 0 },
 		{ 0x10, 0, 0, 0, 1 }, { 0x60, 1, 0, 0, 2 },
-		{ 24, 0, 0, 0, 3 }, { 0x10, 0, 0, 0, 1 }, { 0x10, 0, 0, 0, 1 },
+		{ 24, 0, 0, 0, 3 }, { 0x10, 0, 0, 0, 1 }, { 17, 0, 1, 1, 1 },
+		{ 0x20, 0, 0, 0, 2 },
 	};
 	struct table table;
 	sframe_decoder_ctx *decoder = decode(expected, nr_expected, &table);
