@@ -1,12 +1,61 @@
 # SPDX-License-Identifier: MIT
-"""Says which code of the files in a tree has call frame information (.eh_frame)."""
+"""Says which code of the files in a tree has call frame information (.eh_frame), and of what kind."""
 import bisect
 import functools
 import struct
 
+# How many LEB128 numbers follow an instruction of CFI (DWARF 5, 6.4.2), and of how many bytes
+# what follows else; -1: a block after these numbers.
+LEBS = {0x05: 2, 0x06: 1, 0x07: 1, 0x08: 1, 0x09: 2, 0x0c: 2, 0x0d: 1, 0x0e: 1, 0x10: 1,
+        0x11: 2, 0x12: 2, 0x13: 1, 0x14: 2, 0x15: 2, 0x16: 1, 0x2e: 1}
+BYTES = {0x01: 4, 0x02: 1, 0x03: 2, 0x04: 4, 0x0f: -1, 0x10: -1, 0x16: -1}
+CFA_EXPRESSION = 0x0f
+CFA_REGISTER = (0x0c, 0x0d)
+SP_FP = (7, 6)
+BREG = range(0x70, 0x90)
+DEREF = b"\x06"
+# As linkers describe .plt: a word more from some byte of each entry on.
+PLT = b"\x77\x08\x80\x00\x3f\x1a"
+
 ELF64 = b"\x7fELF\x02\x01"
 EXECUTABLE = 1
 LOAD = 1
+
+
+def leb(data, at):
+    """The number there, as if it had no sign, and what comes after it."""
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7f) << shift
+        shift += 7
+        at += 1
+        if not data[at - 1] & 0x80:
+            return value, at
+
+
+def has_form(expression):
+    """Whether SFrame can say where that is: at a register, or at a word there."""
+    return expression.startswith(PLT) or expression[0] in BREG and expression[leb(expression, 1)[1]:] in (b"", DEREF)
+
+
+def is_sayable(program):
+    """Whether each CFA of the instructions has a form in SFrame, by what is known of callers."""
+    at = 0
+    while at < len(program):
+        op = program[at] if program[at] < 0x40 else program[at] & 0xc0
+        at += 1
+        if op in CFA_REGISTER and leb(program, at)[0] not in SP_FP:
+            return False
+        for _ in range(1 if op == 0x80 else LEBS.get(op, 0)):
+            _, at = leb(program, at)
+        if BYTES.get(op) == -1:
+            size, at = leb(program, at)
+            if op == CFA_EXPRESSION and not has_form(program[at:at + size]):
+                return False
+            at += size
+        else:
+            at += BYTES.get(op, 0)
+    return True
 
 
 class Elf:
@@ -15,6 +64,7 @@ class Elf:
     def __init__(self, data):
         self.data = data
         self.ranges = []
+        self.unsayable = []
         phoff, shoff = struct.unpack_from("<QQ", data, 32)
         phsize, phnum, shsize, shnum, strndx = struct.unpack_from("<5H", data, 54)
         self.segments = [s for s in (struct.unpack_from("<IIQQQQ", data, phoff + i * phsize)
@@ -26,6 +76,7 @@ class Elf:
         if self.known:
             self.read_frames(*named[b".eh_frame"][3:6])
         self.ranges.sort()
+        self.unsayable.sort()
 
     def name(self, at):
         return self.data[at:self.data.index(b"\0", at)]
@@ -37,17 +88,29 @@ class Elf:
             length, cie = struct.unpack_from("<II", self.data, at)
             if cie and length >= 12:
                 start, nr = struct.unpack_from("<iI", self.data, at + 8)
-                self.add((start + addr + at + 8 - offset) & (1 << 64) - 1, nr)
+                start = (start + addr + at + 8 - offset) & (1 << 64) - 1
+                size_of_data, program = leb(self.data, at + 16)
+                program = self.data[program + size_of_data:at + 4 + length]
+                self.add(start, nr, self.ranges)
+                if not is_sayable(program):
+                    self.add(start, nr, self.unsayable)
             at += 4 + length
 
-    def add(self, start, size):
+    def add(self, start, size, ranges):
         for _, _, offset, addr, _, filesz in self.segments:
             if addr <= start < addr + filesz:
-                self.ranges.append((start - addr + offset, start - addr + offset + size))
+                ranges.append((start - addr + offset, start - addr + offset + size))
+
+    @staticmethod
+    def is_in(ranges, offset):
+        at = bisect.bisect(ranges, (offset, 1 << 64)) - 1
+        return at >= 0 and offset < ranges[at][1]
 
     def covers(self, offset):
-        at = bisect.bisect(self.ranges, (offset, 1 << 64)) - 1
-        return not self.known or (at >= 0 and offset < self.ranges[at][1])
+        return not self.known or self.is_in(self.ranges, offset)
+
+    def says(self, offset):
+        return not self.is_in(self.unsayable, offset)
 
 
 class Files:
@@ -75,6 +138,11 @@ class Files:
     def follows(self, path, offset, code):
         """Whether that code is right before the offset."""
         return self.read(path)[:offset].endswith(code)
+
+    def says(self, path, offset):
+        """Whether SFrame can say what CFI does of the function there."""
+        elf = self.elf(path) if self.root is not None else None
+        return elf is None or elf.says(offset)
 
     def covers(self, path, offset):
         elf = self.elf(path) if self.root is not None else None

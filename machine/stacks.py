@@ -15,7 +15,8 @@ Prints "samples N", "complete N", "none N", "gone N", "lost N" of all processes 
 and "ends N WHERE" for each place where an incomplete stack ends, the most frequent
 first; "compiled N" and "compiled-complete N" of those that go through code of no file, if
 there are any. WHERE also says whether code without CFI was on the way, from which on a walk
-goes by what the frame pointer happens to be, and whether the tool keeps no more frames.
+goes by what the frame pointer happens to be, whether the CFI of the last function has a CFA that
+the kernel can have, and whether the tool keeps no more frames.
 """
 import argparse
 import bisect
@@ -40,6 +41,8 @@ BPF_EMPTY = re.compile(r"@\S*\[(\d+), *\]: (\d+)$")
 BCC_HEAD = re.compile(r"    -\s+(.*) \((\d+)\)$")
 # The tool itself is a program of the matrix: python3.
 BCC_SELF = "profile-bpfcc"
+# bcc had no room for that one, as it says.
+BCC_MISSED = "    [Missed User Stack]"
 # Times are for the flame graph alone.
 BPF_TIMES = "@ns["
 KERNEL = 1 << 63
@@ -191,7 +194,7 @@ class Judge:
 
     def describe(self, process, frames):
         """The outermost frame below which all are in code."""
-        last, past, code = "nowhere", "", ", then no code"
+        last, said, past, code = "nowhere", True, "", ", then no code"
         for i, (addr, name) in enumerate(frames):
             path, offset = process.find(addr)
             if path is None:
@@ -199,16 +202,17 @@ class Judge:
             if is_file(path):
                 name = re.sub(r"(?<=\w)[(<\[ ].*", "", name) or "%#x" % offset
                 last = "%s (%s)" % (name, path.rsplit("/", 1)[-1])
+                said = self.files.says(path, offset - (i > 0))
                 # A return address may be that of the next function.
                 if not self.files.covers(path, offset - (i > 0)):
                     past = past or ", past code without CFI"
             else:
-                last = path if path.startswith("[") else "compiled code"
+                last, said = path if path.startswith("[") else "compiled code", True
                 if path != "[vdso]":
                     past = past or ", past compiled code"
         else:
             code = ""
-        return last + code + past
+        return last + ("" if said else ", whose CFA cannot be had") + code + past
 
     def fold(self, process, frames):
         return ";".join(self.name(process, *f) for f in reversed(frames))
@@ -242,9 +246,10 @@ class Judge:
 
     def counted(self, lines):
         """What bpftrace or bcc has counted."""
-        pid, frames, add = None, [], self.count
+        pid, frames, add, missed = None, [], self.count, False
         for line in lines:
             line = line.rstrip("\n")
+            missed = missed or line == BCC_MISSED
             if line.startswith("@"):
                 add = self.time if line.startswith(BPF_TIMES) else self.count
             if BPF_EMPTY.match(line):
@@ -256,9 +261,12 @@ class Judge:
                 head = BCC_HEAD.match(line)
                 pid = int(head[2]) if head[1] != BCC_SELF else None
             elif line.startswith("]: ") or re.fullmatch(r" {8}\d+", line):
-                if pid is not None:
-                    add(pid, frames, int(line.split()[-1]))
-                frames = []
+                nr = int(line.split()[-1])
+                if missed:
+                    self.facts["lost"] += nr
+                elif pid is not None:
+                    add(pid, frames, nr)
+                frames, missed = [], False
             else:
                 add_frame(frames, line)
 

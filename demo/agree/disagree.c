@@ -53,14 +53,20 @@ static bool is_signalled(const struct divergence *d)
 /* libdwfl believes the CFI of Go. */
 static bool is_known_of_go(const struct divergence *d)
 {
-	return d->frame && !strncmp(d->symbol, "runtime.", strlen("runtime.")) &&
+	return d->attached && d->frame && !strncmp(d->symbol, "runtime.", strlen("runtime.")) &&
 	       (d->kernel->nr == d->frame || d->at_sigreturn);
 }
 
-/* CFI says it by an expression, and the table nothing. */
-static bool is_computed(const struct divergence *d)
+/* CFI says what there is no form for, and the table nothing. */
+static bool is_beyond(const struct divergence *d)
 {
-	return d->frame && d->computed && d->kernel->nr == d->frame;
+	return d->attached && d->frame && d->beyond && d->kernel->nr == d->frame;
+}
+
+/* The kernel looks where the return address is before it believes it. */
+static bool is_followed_nowhere(const struct divergence *d)
+{
+	return d->attached && d->frame && d->nowhere && d->kernel->nr == d->frame;
 }
 
 static bool is_short_dump(const struct divergence *d)
@@ -129,9 +135,10 @@ static const struct class {
 	{ "wrong CFI of Go", is_known_of_go },
 	/*
 	 * By attached tables: the CFA is an expression that SFrame has no form for, as in
-	 * assembly that keeps its stack pointer in its frame.
+	 * assembly that keeps its stack pointer in its frame, or the caller's SP is not
+	 * the CFA, as in longjmp().
 	 */
-	{ "CFA beyond SFrame", is_computed },
+	{ "beyond SFrame", is_beyond },
 	/*
 	 * The stack was deeper than the dump, or a page of it was not in memory
 	 * when it was copied, which must not fault: libdwfl ends where the
@@ -166,6 +173,11 @@ static const struct class {
 	 */
 	{ "past no CFI", is_past_no_cfi },
 	{ "past compiled code", is_past_compiled },
+	/*
+	 * libdwfl comes to an address where nothing is mapped, as after the instruction
+	 * that leaves _Unwind_Resume() for a landing pad, whose CFI is that before it.
+	 */
+	{ "nowhere in DWARF", is_followed_nowhere },
 };
 
 #define NR_CLASSES	((int)(sizeof(classes) / sizeof(classes[0])))
@@ -198,6 +210,15 @@ static Dwarf_Frame *find_frame(Dwfl_Module *mod, Dwarf_Addr pc)
 	return cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &frame) ? frame : NULL;
 }
 
+static bool sp_is_cfa(Dwarf_Frame *frame)
+{
+	Dwarf_Op space[3], *ops;
+	size_t nr;
+
+	return !dwarf_frame_register(frame, 7, space, &ops, &nr) && nr &&
+	       ops->atom == DW_OP_call_frame_cfa;
+}
+
 static void describe_frame(Dwfl_Module *mod, Dwarf_Addr pc, struct divergence *d)
 {
 	Dwarf_Frame *frame = find_frame(mod, pc);
@@ -206,11 +227,11 @@ static void describe_frame(Dwfl_Module *mod, Dwarf_Addr pc, struct divergence *d
 
 	d->has_cfi = frame;
 	d->by_register = false;
-	d->computed = false;
+	d->beyond = false;
 	if (frame && !dwarf_frame_cfa(frame, &ops, &nr)) {
 		d->by_register = nr == 1 && ops->atom == DW_OP_bregx &&
 				 ops->number != 6 && ops->number != 7;
-		d->computed = nr > 1;
+		d->beyond = nr > 1 || !sp_is_cfa(frame);
 	}
 	free(frame);
 }
@@ -306,7 +327,7 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 	d->symbol = d->section = d->object = "?";
 	d->has_cfi = d->has_fde = true;
 	d->at_entry = d->by_register = d->in_no_object = d->in_sigreturn = false;
-	d->computed = d->at_sigreturn = false;
+	d->beyond = d->at_sigreturn = false;
 	if (!d->frame) {
 		d->in_sigreturn = is_sigreturn(dwfl, d->ip);
 		d->at_entry = d->kernel->nr && is_entry(dwfl, d->kernel->ips[0]);
@@ -340,6 +361,7 @@ static bool is_without_frame(Dwfl *dwfl, Dwarf_Addr pc)
 int disagree_classify(Dwfl *dwfl, struct divergence *d, bool attached)
 {
 	describe(dwfl, d);
+	d->attached = attached;
 	d->past_no_cfi = false;
 	/* Code without CFI has no row either: the class of the two is one. */
 	if (attached)
@@ -356,7 +378,8 @@ bool disagree_is_guess(int class)
 {
 	bool (*fits)(const struct divergence *d) = classes[class].fits;
 
-	return fits == is_without_cfi || fits == is_past_no_cfi || fits == is_past_compiled;
+	return fits == is_without_cfi || fits == is_known_of_go ||
+	       fits == is_past_no_cfi || fits == is_past_compiled;
 }
 
 const char *disagree_name(int class)

@@ -123,16 +123,23 @@ static bool is_vdso(const struct object *object)
 	return !strcmp(object->name, "[vdso]");
 }
 
-/* Whether code of no file is there. */
-static bool is_compiled(const struct process *process, uint64_t addr)
+static const struct object *find_object(const struct process *process, uint64_t addr)
 {
 	for (int i = 0; i < process->nr_objects; i++) {
 		const struct object *object = &process->objects[i];
 
 		if (addr - object->start < object->end - object->start)
-			return !is_file(object) && !is_vdso(object);
+			return object;
 	}
-	return false;
+	return NULL;
+}
+
+/* Whether code of no file is there. */
+static bool is_compiled(const struct process *process, uint64_t addr)
+{
+	const struct object *object = find_object(process, addr);
+
+	return object && !is_file(object) && !is_vdso(object);
 }
 
 static char *host_path(const char *name)
@@ -378,6 +385,8 @@ static void classify(struct input *in, struct divergence *d, bool same)
 
 	for (unsigned int i = 0; attached && i < d->frame && !d->past_compiled; i++)
 		d->past_compiled = is_compiled(in->process, d->kernel->ips[i] - (i > 0));
+	d->nowhere = d->dwarf->nr > d->frame &&
+		     !find_object(in->process, d->dwarf->ips[d->frame]);
 	class = disagree_classify(in->process->dwfl, d, attached);
 	alike = same && attached && (!d->has_cfi || d->in_no_object);
 	if (alike)

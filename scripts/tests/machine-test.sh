@@ -225,11 +225,16 @@ judged "of stacks with times too the numbers count" "$(printf '%s\n' 'samples 3'
 [ "$(cat "$work/folded")" = 'prog+0x1020;f 700000' ]
 result $? "... and the times are drawn"
 
-# A program that has no CFI for one function of two.
+# A program that has no CFI for one function, and for another what SFrame has no form for.
 mkdir -p "$work/root/usr/bin"
 cat > "$work/cfi.c" <<-END
 	int main(void) { return 0; }
 	__asm__(".text\n.globl bare\nbare: .fill 64, 1, 0x90\nret");
+	/* CFA: a word of the frame, and 8 more; and that word alone. */
+	__asm__("saved: .cfi_startproc\n.cfi_escape 0x0f, 5, 0x77, 8, 6, 0x23, 8\n"
+		".fill 64, 1, 0x90\n.cfi_endproc");
+	__asm__("word: .cfi_startproc\n.cfi_escape 0x0f, 3, 0x77, 8, 6\n"
+		".fill 64, 1, 0x90\n.cfi_endproc");
 END
 cc -fasynchronous-unwind-tables -fno-pie -no-pie -Wl,-z,noseparate-code -o "$work/root/usr/bin/prog" "$work/cfi.c"
 file_offset()
@@ -239,6 +244,8 @@ file_offset()
 }
 bare=$(printf %x $((0x5000 + $(file_offset bare) + 8)))
 covered=$(printf %x $((0x5000 + $(file_offset main) + 1)))
+saved=$(printf %x $((0x5000 + $(file_offset saved) + 8)))
+word=$(printf %x $((0x5000 + $(file_offset word) + 8)))
 {
 	mapped | sed '2s/\[0x5000(0x1000) @ 0x1000 /[0x5000(0x3000) @ 0 /'
 	sample 7 2.000000 "$covered main" '1 [unknown]'
@@ -249,6 +256,16 @@ judged "code without CFI on the way is told of" "$(printf '%s\n' 'samples 3' 'co
 	'gone 0' 'lost 0' 'ends 1 main (prog), then no code' \
 	'ends 1 bare (prog), then no code, past code without CFI' \
 	'ends 1 main (prog), past code without CFI')" --root "$work/root" "$work/bare"
+
+{
+	mapped | sed '2s/\[0x5000(0x1000) @ 0x1000 /[0x5000(0x3000) @ 0 /'
+	sample 7 2.000000 "$covered main" "$saved saved"
+	sample 7 2.100000 "$saved saved" "$covered main"
+	sample 7 2.200000 "$covered main" "$word word"
+} > "$work/saved"
+judged "a function that SFrame has no form for, where a stack ends" "$(printf '%s\n' 'samples 3' \
+	'complete 0' 'none 0' 'gone 0' 'lost 0' 'ends 1 saved (prog), whose CFA cannot be had' \
+	'ends 1 main (prog)' 'ends 1 word (prog)')" --root "$work/root" "$work/saved"
 
 # Its own program: where it is entered, and where its only thread ends.
 cat > "$work/prog.c" <<-END
@@ -363,9 +380,11 @@ result $? "a table of nothing is a failure"
 result $? "... and so is a list of expectations that is not there"
 fails "of the machine's programs nothing else is expected" 'perl, perf -g, with: 50.0 % incomplete' \
 	< <(cp "$machine/expected" "$work/expected"
-	with 1000 500 0 '500 f (prog), past code without CFI' | sed 's/ prog / perl /')
-fails "... but of musl what has no CFI" '' \
+	with 1000 500 0 '500 f (prog), then no code' | sed 's/ prog / perl /')
+fails "... but what has no CFI" '' \
 	< <(with 1000 500 0 '500 f (musl), then no code, past code without CFI' | sed 's/ prog / musl /')
+fails "... or of which SFrame has no form for it" '' \
+	< <(with 1000 500 0 '500 f (libcrypto.so.3), whose CFA cannot be had' | sed 's/ prog / perl /')
 fails "... and of node what it has compiled" '' < <(with 1000 500 0 \
 	'400 compiled code, past compiled code' '100 0x12 (node), past code without CFI' | sed 's/ prog / node /')
 
