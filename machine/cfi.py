@@ -139,11 +139,14 @@ class Files:
         """Whether that code is right before the offset."""
         return self.read(path)[:offset].endswith(code)
 
+    def known(self, path):
+        return self.elf(path) if self.root is not None else None
+
     def says(self, path, offset):
         """Whether SFrame can say what CFI does of the function there."""
-        elf = self.elf(path) if self.root is not None else None
+        elf = self.known(path)
         return elf is None or elf.says(offset)
 
     def covers(self, path, offset):
-        elf = self.elf(path) if self.root is not None else None
+        elf = self.known(path)
         return elf is None or elf.covers(offset)
