@@ -5,7 +5,8 @@
 #
 # Makes a machine of Debian RELEASE in DIR: root/ with all its files, what boots it,
 # vmlinuz and initrd, and root.ext4. Its kernel is that of the package; without
-# one, the newest that the release and its backports have. It needs root.
+# one, the newest that the release and its backports have. MACHINE_PACKAGES in the
+# environment are installed besides. It needs root.
 
 set -eu -o pipefail
 
@@ -56,7 +57,7 @@ make_base()
 	local include
 
 	# shellcheck disable=SC2086
-	include=$(printf '%s,' $system $profiled $profilers; newest linux-perf)
+	include=$(printf '%s,' $system $profiled $profilers ${MACHINE_PACKAGES:-}; newest linux-perf)
 	[ -n "$kernel" ] ||
 		include+=,$(newest linux-image-amd64),$(newest linux-headers-amd64)
 	write_sources > "$dir/sources.list"
