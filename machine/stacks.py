@@ -14,9 +14,10 @@ counted apart: "gone" are those amid exec or exit, where there is none.
 Prints "samples N", "complete N", "none N", "gone N", "lost N" of all processes together,
 and "ends N WHERE" for each place where an incomplete stack ends, the most frequent
 first; "compiled N" and "compiled-complete N" of those that go through code of no file, if
-there are any. WHERE also says whether code without CFI was on the way, from which on a walk
-goes by what the frame pointer happens to be, whether the CFI of the last function has a CFA that
-the kernel can have, and whether the tool keeps no more frames.
+there are any, and "called N" and "called-complete N" of these, where they begin in a file.
+WHERE also says whether code without CFI was on the way, from which on a walk goes by what the
+frame pointer happens to be, whether the CFI of the last function has a CFA that the kernel can
+have, and whether the tool keeps no more frames.
 """
 import argparse
 import bisect
@@ -160,6 +161,9 @@ class Judge:
         if any(p and not is_file(p) and not p.startswith("[") for p in paths):
             self.facts["compiled"] += count
             self.facts["compiled-complete"] += count * complete
+            if paths[0] and is_file(paths[0]):
+                self.facts["called"] += count
+                self.facts["called-complete"] += count * complete
         if complete:
             self.facts["complete"] += count
         else:
@@ -276,7 +280,7 @@ class Judge:
     def report(self):
         for key in ("samples", "complete", "none", "gone", "lost"):
             print(key, self.facts[key])
-        for key in ("compiled", "compiled-complete"):
+        for key in ("compiled", "compiled-complete", "called", "called-complete"):
             if key in self.facts:
                 print(key, self.facts[key])
         for where, count in self.where.most_common():
