@@ -4,7 +4,8 @@
 # usage: run.sh ENGINE DIR PACKAGES OUT [SETTING=VALUE...]
 #
 # Boots the machine in DIR, which machine/make-image.sh has made, has it run ENGINE, a
-# directory beside this script, and judges the stacks that were taken. OUT gets
+# directory beside this script, and judges the stacks that were taken. What ENGINE needs that
+# the machine does not have, ENGINE/prepare puts beside its job. OUT gets
 # table.txt, what the machine says, and a flame graph for each recording. Fails if the
 # machine does, or ENGINE/judge.
 
@@ -32,7 +33,10 @@ mkdir -p "$out/flame" "$work/job" "$dir/root/var/tmp/judged"
 out=$(realpath "$out") work=$(realpath "$work")
 trap 'rm -rf "$dir/root/var/tmp/judged"' EXIT
 
-cp "$here/$engine"/* "$machine/hand_over.sh" "$packages"/codectl_*.deb "$packages"/libcodectl0_*.deb "$work/job"
+cp -r "$here/$engine"/* "$machine/hand_over.sh" "$packages"/codectl_*.deb "$packages"/libcodectl*.deb "$work/job"
+if [ -x "$here/$engine/prepare" ]; then
+	"$here/$engine/prepare" "$dir" "$packages" "$work/job"
+fi
 for setting; do
 	printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
 done > "$work/job/settings"
