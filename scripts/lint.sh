@@ -33,13 +33,13 @@ check_page()
 		! man --warnings -E UTF-8 -Tutf8 -Z -l "$@" 2>&1 > /dev/null | grep .
 }
 
-# Fo and Nd are macros of the manual pages, filp is the kernel's, and cheduling
+# Fo and Nd are macros of the manual pages, filp is the kernel's, fpr LuaJIT's, and cheduling
 # what is left of a pattern.
 # shellcheck disable=SC2317
 check_spelling()
 {
 	git ls-files | grep -v -E '^LICENSES/|\.abi$' |
-		xargs -r codespell -q 3 -L fo,nd,filp,cheduling
+		xargs -r codespell -q 3 -L fo,nd,filp,cheduling,fpr
 }
 
 for tool in codespell mandoc man:man-db git; do

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: build.sh SOURCE DIR [VARIABLE=VALUE...]
+#
+# Builds LuaJIT in DIR, which is made anew, from SOURCE, the upstream tarball of Debian 13's
+# package, with the patches beside this script. They do not register machine code unless
+# one of the variables, which are for make, is USE_CODECTL=y; then pkg-config has to find
+# libcodectl. With PATCHES= in the environment it is built as it is.
+
+set -eu -o pipefail
+
+die()
+{
+	echo "build: $*" >&2
+	exit 1
+}
+
+[ $# -ge 2 ] || die "usage: build.sh SOURCE DIR [VARIABLE=VALUE...]"
+here=$(cd "$(dirname "$0")" && pwd)
+source=$1 dir=$2
+shift 2
+
+rm -rf "$dir"
+mkdir -p "$dir"
+tar -x --strip-components=1 -C "$dir" -f "$source"
+for file in ${PATCHES-"$here"/patches/*.patch}; do
+	patch -s -d "$dir" -p1 < "$file" || die "$file does not apply to $source"
+done
+# As Debian has it, without the shared library.
+make -s -C "$dir/src" BUILDMODE=static PREFIX=/usr XCFLAGS=-DLUAJIT_ENABLE_LUA52COMPAT E=@: "$@" > "$dir/log" 2>&1 ||
+	die "see $dir/log: $(grep -m 1 -i error "$dir/log")"

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: guest.sh IMAGES PATCHED PLAIN STOCK OUT [SECONDS]
+#
+# Has three LuaJITs run each program of bench/ for so long in the guest of IMAGES, and takes
+# their stacks there: PATCHED, which build.sh has made with the compiler of the guest
+# (CC=codectl-gcc USE_CODECTL=y), PLAIN, made with PATCHES=, and STOCK, Debian's. Fails if with
+# the patches less than 99 % are complete, or less than 99.9 % of those in C that compiled code
+# has called, of which there are to be 500, or if traces have no names. OUT gets what was
+# recorded.
+
+set -eu -o pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+
+if [ $# -lt 5 ]; then
+	echo "usage: guest.sh IMAGES PATCHED PLAIN STOCK OUT [SECONDS]" >&2
+	exit 1
+fi
+images=$1 patched=$2 plain=$3 stock=$4 out=$5 seconds=${6:-10}
+
+mkdir -p "$out"
+# An emulated timer may be late where the host is busy.
+"$here/../../selftests/qemu/guest.sh" --append no_timer_check --images "$images" \
+	--kernel fast --timeout 3600 --out "$out" --log "$out/console" \
+	--add "$patched:/opt/patched" --add "$plain:/opt/plain" --add "$stock:/opt/stock" \
+	--add "$here/bench:/opt/bench" --add "$here/in-guest.sh:/opt/" -- \
+	sh /opt/in-guest.sh "$seconds"
+failed=0
+for name in without tables patched; do
+	"$here/stacks.awk" "$out/$name.script" > "$out/$name.facts"
+	awk -v name="$name" '
+		{ n[$1] = $2 }
+		function share(part, all) { return all ? 100 * part / all : 0 }
+		END {
+			printf "%-8s samples %6d complete %6.2f %% compiled %6d complete %6.2f %% " \
+				"called %5d complete %6.2f %%\n", name, n["samples"],
+				share(n["complete"], n["samples"]), n["compiled"],
+				share(n["compiled-complete"], n["compiled"]), n["called"],
+				share(n["called-complete"], n["called"])
+			exit name == "patched" && (n["complete"] < 0.99 * n["samples"] ||
+				n["called"] < 500 || n["called-complete"] < 0.999 * n["called"])
+		}' "$out/$name.facts" || failed=1
+done | tee "$out/table.txt" || failed=1
+grep -q -E 'TRACE [0-9]+ .*names\.lua:[0-9]+' "$out/names" || { echo "no names"; failed=1; }
+[ $failed = 0 ] || echo "FAILED: see $out"
+exit $failed

@@ -1,0 +1,52 @@
+#!/usr/bin/awk -f
+# SPDX-License-Identifier: MIT
+#
+# Counts the user stacks in what "perf script -F comm,tid,ip,sym,dso" prints of one program:
+# complete ones end in its _start, or in that of the dynamic linker; compiled ones go through
+# code of no file, which perf shows as that of its map; called ones of these begin in a file.
+# While a program is executed there is no stack, and a sample that has interrupted the walk for
+# another shows the cookie of that one, as its stack is with the other.
+
+function compiled_code(text)
+{
+	return text ~ /\(\/tmp\/perf-[0-9]+\.map\)$|\(\/\/anon\)$/
+}
+
+function stack_ends(  last, whole, through, i)
+{
+	last = line[frames]
+	whole = last ~ / _start \(| _dl_start_user \(/
+	for (i = 1; i <= frames; i++)
+		through = through || compiled_code(line[i])
+	if (frames && !none) {
+		samples++
+		complete += whole
+		compiled += through
+		compiled_complete += through && whole
+		called += through && !compiled_code(line[1])
+		called_complete += through && !compiled_code(line[1]) && whole
+		if (!whole)
+			ends[last]++
+	}
+	frames = none = 0
+}
+
+/^[^ \t]/ { stack_ends(); next }
+$2 ~ /^(bprm_execve|begin_new_exec|process_unwind_deferred)$/ { none = 1 }
+# Those above are of the kernel.
+NF > 1 && $1 ~ /^[0-9a-f]+$/ && $1 !~ /^ffff/ {
+	sub(/^[ \t]*[0-9a-f]+/, "")
+	line[++frames] = $0
+}
+
+END {
+	stack_ends()
+	print "samples", samples + 0
+	print "complete", complete + 0
+	print "compiled", compiled + 0
+	print "compiled-complete", compiled_complete + 0
+	print "called", called + 0
+	print "called-complete", called_complete + 0
+	for (last in ends)
+		print "ends", ends[last], last
+}
