@@ -7,7 +7,6 @@
  * somebody else, and goes by itself.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -332,37 +331,52 @@ static int read_section(struct parts *parts, const struct section *section,
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+/* Of two at the same address, as they were found. */
+static bool is_before(const struct func *a, const struct func *b)
 {
-	const struct func *left = a, *right = b;
-
-	return left->start < right->start ? -1 : left->start > right->start;
+	return a->start < b->start || (a->start == b->start && a->first < b->first);
 }
 
-static bool is_sorted(const struct parts *parts)
+/* Below @top everything is a heap of @nr, whose parents begin after their children. */
+static void sift_down(struct func *funcs, size_t top, size_t nr)
 {
-	const struct func *funcs = func_at(parts, 0);
+	const struct func func = funcs[top];
+	size_t child;
+
+	while ((child = 2 * top + 1) < nr) {
+		if (child + 1 < nr && is_before(&funcs[child], &funcs[child + 1]))
+			child++;
+		if (!is_before(&func, &funcs[child]))
+			break;
+		funcs[top] = funcs[child];
+		top = child;
+	}
+	funcs[top] = func;
+}
+
+/* qsort() takes memory of the allocator, which may be calling us. */
+static void heap_sort(struct func *funcs, size_t nr)
+{
+	struct func last;
 	size_t i;
 
-	for (i = 1; i < nr_funcs(parts); i++) {
-		if (funcs[i].start < funcs[i - 1].start)
-			return false;
+	for (i = nr / 2; i-- > 0;)
+		sift_down(funcs, i, nr);
+	while (nr-- > 1) {
+		last = funcs[nr];
+		funcs[nr] = funcs[0];
+		funcs[0] = last;
+		sift_down(funcs, 0, nr);
 	}
-
-	return true;
 }
 
-/*
- * Of functions that overlap only the one that begins first is kept.  To sort many may
- * take memory of the allocator.
- */
+/* Of functions that overlap only the one that begins first is kept. */
 static void sort_funcs(struct parts *parts)
 {
 	struct func *funcs = func_at(parts, 0);
 	size_t i, nr = 0;
 
-	if (!is_sorted(parts))
-		qsort(funcs, nr_funcs(parts), sizeof(*funcs), compare);
+	heap_sort(funcs, nr_funcs(parts));
 	for (i = 0; i < nr_funcs(parts); i++) {
 		if (!nr || funcs[i].start - funcs[nr - 1].start >=
 			   funcs[nr - 1].len)
