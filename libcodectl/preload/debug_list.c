@@ -14,14 +14,14 @@
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "preload.h"
 
 /* A list that is longer goes round, or is none. */
 #define MAX_OBJECTS	65536
 #define MAX_SECTION	(64 << 20)
+/* Of the interface. */
+#define LIST_VERSION	1
 
 struct debug_entry {
 	struct debug_entry *next;
@@ -53,16 +53,11 @@ struct object {
 	bool seen;
 };
 
+_Static_assert(sizeof(struct object) <= PRELOAD_CELL, "it is in a cell");
+
 static const struct debug_list *list;
 static struct debug_list last;
 static struct object *objects;
-
-static bool copy(void *to, const void *from, size_t len)
-{
-	struct iovec local = { to, len }, remote = { (void *)from, len };
-
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)len;
-}
 
 static void *allocate(size_t len)
 {
@@ -77,7 +72,7 @@ static void *copy_of(const void *from, uint64_t len)
 {
 	void *to = len && len <= MAX_SECTION ? allocate(len) : NULL;
 
-	if (to && !copy(to, from, len)) {
+	if (to && !preload_copy(to, from, len)) {
 		munmap(to, len);
 		return NULL;
 	}
@@ -133,8 +128,8 @@ static const Elf64_Shdr *find_section(const struct object *object,
 		if (at < sections[names].sh_size &&
 		    sections[names].sh_size - at >= sizeof(name) &&
 		    section_valid(&sections[i], object->size) &&
-		    copy(name, object->file + sections[names].sh_offset + at,
-			 sizeof(name)) &&
+		    preload_copy(name, object->file + sections[names].sh_offset + at,
+				 sizeof(name)) &&
 		    !memcmp(name, wanted, sizeof(name)))
 			return &sections[i];
 	}
@@ -150,7 +145,7 @@ static void publish(struct object *object)
 	size_t len;
 
 	if (object->size < sizeof(header) ||
-	    !copy(&header, object->file, sizeof(header)) ||
+	    !preload_copy(&header, object->file, sizeof(header)) ||
 	    !header_valid(&header, object->size))
 		return;
 	len = header.e_shnum * sizeof(*sections);
@@ -173,7 +168,7 @@ static void see(const struct debug_entry *entry)
 		object->seen = true;
 		return;
 	}
-	object = allocate(sizeof(*object));
+	object = preload_cell();
 	if (!object)
 		return;
 	*object = (struct object) {
@@ -196,7 +191,7 @@ static void forget_unseen(void)
 		}
 		*at = object->next;
 		codectl_eh_frame_remove(object->frame);
-		munmap(object, sizeof(*object));
+		preload_cell_free(object);
 	}
 }
 
@@ -213,7 +208,7 @@ bool preload_debug_list_changed(void)
 {
 	struct debug_list found;
 
-	if (!list)
+	if (!list || list->version != LIST_VERSION)
 		return false;
 	found = now();
 
@@ -235,7 +230,7 @@ void preload_debug_list_read(void)
 		object->seen = false;
 	for (at = last.first; at; at = entry.next) {
 		/* It changes just now: the next time it is read. */
-		if (++nr > MAX_OBJECTS || !copy(&entry, at, sizeof(entry)))
+		if (++nr > MAX_OBJECTS || !preload_copy(&entry, at, sizeof(entry)))
 			return;
 		see(&entry);
 	}
@@ -244,7 +239,7 @@ void preload_debug_list_read(void)
 
 __attribute__((__constructor__(102))) static void begin(void)
 {
-	list = dlsym(RTLD_DEFAULT, "__jit_debug_descriptor");
+	list = preload_dlsym(RTLD_DEFAULT, "__jit_debug_descriptor");
 	if (!list)
 		dlerror();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * When it is looked whether something is there that nobody tells us of: at the start,
- * when a thread is made, and, for the list of debuggers, when memory is mapped or made
- * executable, as it is for code.
+ * when a thread is made, when a symbol is looked up, and, for the list of debuggers, when
+ * memory is mapped or made executable, as it is for code.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,6 +16,7 @@
 #define EXPORT	__attribute__((__visibility__("default")))
 
 static __typeof__(mmap) *next_mmap;
+static __typeof__(mmap64) *next_mmap64;
 static __typeof__(mprotect) *next_mprotect;
 static __typeof__(pthread_create) *next_create;
 
@@ -29,23 +30,37 @@ static void look(bool at_objects)
 	}
 }
 
+void preload_look(void)
+{
+	/* Whom we call is known last. */
+	if (next_create)
+		look(true);
+}
+
 /* Before the start, of memory for the first allocations, nobody can be asked. */
-EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+static void *map(__typeof__(mmap) *next, void *addr, size_t len, int prot, int flags,
+		 int fd, off_t offset)
 {
 	void *mem;
 
-	if (next_mmap)
-		mem = next_mmap(addr, len, prot, flags, fd, offset);
-	else
-		mem = (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
-	if (next_mmap)
-		look(false);
+	if (!next)
+		return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
+	mem = next(addr, len, prot, flags, fd, offset);
+	look(false);
 
 	return mem;
 }
 
+EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	return map(next_mmap, addr, len, prot, flags, fd, offset);
+}
+
+/* Who takes over one of them alone is to get its calls. */
 EXPORT void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
-	__attribute__((__alias__("mmap")));
+{
+	return map(next_mmap64, addr, len, prot, flags, fd, offset);
+}
 
 EXPORT int mprotect(void *addr, size_t len, int prot)
 {
@@ -67,7 +82,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	__typeof__(pthread_create) *next = next_create;
 
 	if (!next)
-		next = dlsym(RTLD_NEXT, "pthread_create");
+		next = preload_dlsym(RTLD_NEXT, "pthread_create");
 	look(true);
 
 	return next(thread, attr, function, arg);
@@ -78,9 +93,10 @@ __attribute__((__constructor__(103))) static void begin(void)
 {
 	int saved = errno;
 
-	next_create = dlsym(RTLD_NEXT, "pthread_create");
-	next_mprotect = dlsym(RTLD_NEXT, "mprotect");
-	next_mmap = dlsym(RTLD_NEXT, "mmap");
+	next_mprotect = preload_dlsym(RTLD_NEXT, "mprotect");
+	next_mmap64 = preload_dlsym(RTLD_NEXT, "mmap64");
+	next_mmap = preload_dlsym(RTLD_NEXT, "mmap");
+	next_create = preload_dlsym(RTLD_NEXT, "pthread_create");
 	look(true);
 	errno = saved;
 }

@@ -3,7 +3,9 @@
  * Whom a call reaches that we have taken over.
  *
  * The dynamic linker looks into the program, what it needs and what was opened with
- * RTLD_GLOBAL, and then into the caller's own object and what that needs.  Who that
+ * RTLD_GLOBAL, and then into the caller's own object and what that needs.  What is
+ * found in the first of these at the start stays, and is found without the dynamic
+ * linker's lock, which another thread may have that waits for this one.  Who the caller
  * was cannot always be told, as the call may have been a jump: then it is any object.
  */
 #include <dlfcn.h>
@@ -13,7 +15,24 @@
 
 #include "preload.h"
 
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define MAX_OBJECTS	1024
+
+/* Taken over by register_frame.c; and what they mean from the start on. */
+static struct start {
+	const char *name;
+	struct preload_next next;
+} at_start[] = {
+	{ .name = "__register_frame" },
+	{ .name = "__deregister_frame" },
+	{ .name = "__register_frame_info" },
+	{ .name = "__deregister_frame_info" },
+	{ .name = "__register_frame_info_bases" },
+	{ .name = "__deregister_frame_info_bases" },
+	{ .name = "__register_frame_table" },
+	{ .name = "__register_frame_info_table" },
+	{ .name = "__register_frame_info_table_bases" },
+};
 
 /* For dlclose(); NULL: none, as for the program itself. */
 static void *open_object(const void *addr)
@@ -31,7 +50,7 @@ static void *open_object(const void *addr)
 /* Closes it, which may be NULL. */
 static void *find_in(void *object, const char *name)
 {
-	void *found = object ? dlsym(object, name) : NULL;
+	void *found = object ? preload_dlsym(object, name) : NULL;
 
 	if (object)
 		dlclose(object);
@@ -80,15 +99,32 @@ static void *find_anywhere(const char *name)
 	return found;
 }
 
-void *preload_next(const char *name, const void *caller)
+/* As who calls it finds it out. */
+static bool takes_entries(const void *function)
 {
-	int saved = errno;
-	void *next = dlsym(RTLD_NEXT, name);
+	static const char name[] = "__unw_add_dynamic_fde";
+	void *object = open_object(function);
 
-	if (!next)
-		next = find_in(open_object(caller), name);
-	if (!next)
-		next = find_anywhere(name);
+	return object ? find_in(object, name) : preload_dlsym(RTLD_DEFAULT, name);
+}
+
+struct preload_next preload_next(const char *name, const void *caller)
+{
+	struct preload_next next = { NULL, false };
+	int saved = errno;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(at_start); i++) {
+		if (at_start[i].next.function && !strcmp(at_start[i].name, name))
+			return at_start[i].next;
+	}
+	next.function = preload_dlsym(RTLD_NEXT, name);
+	if (!next.function)
+		next.function = find_in(open_object(caller), name);
+	if (!next.function)
+		next.function = find_anywhere(name);
+	if (next.function)
+		next.takes_entries = takes_entries(next.function);
 	/* What was not found is no error of the program's. */
 	dlerror();
 	errno = saved;
@@ -96,14 +132,20 @@ void *preload_next(const char *name, const void *caller)
 	return next;
 }
 
-bool preload_has(const void *function, const char *name)
+__attribute__((__constructor__(102))) static void begin(void)
 {
 	int saved = errno;
-	void *object = open_object(function), *found;
+	size_t i;
 
-	found = object ? find_in(object, name) : dlsym(RTLD_DEFAULT, name);
+	for (i = 0; i < ARRAY_SIZE(at_start); i++) {
+		struct preload_next *next = &at_start[i].next;
+		void *function = preload_dlsym(RTLD_NEXT, at_start[i].name);
+
+		if (!function)
+			continue;
+		next->takes_entries = takes_entries(function);
+		next->function = function;
+	}
 	dlerror();
 	errno = saved;
-
-	return found;
 }

@@ -5,7 +5,6 @@
  * What is unloaded the kernel drops by itself, as its text is unmapped.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "../src/internal.h"
 #include "preload.h"
@@ -25,6 +24,8 @@ struct known {
 	struct preload_table table;
 	bool seen;
 };
+
+_Static_assert(sizeof(struct known) <= PRELOAD_CELL, "it is in a cell");
 
 static struct known *known;
 static unsigned long long adds, subs;
@@ -73,7 +74,7 @@ static bool register_object(const struct dl_phdr_info *object,
 
 static void meet(const struct dl_phdr_info *object)
 {
-	struct known *k = calloc(1, sizeof(*k));
+	struct known *k = preload_cell();
 	struct code_elf_info info;
 
 	if (!k)
@@ -131,7 +132,7 @@ static void forget_unseen(void)
 		*at = k->next;
 		if (k->table.map)
 			preload_table_unmap(&k->table);
-		free(k);
+		preload_cell_free(k);
 	}
 }
 

@@ -15,13 +15,28 @@
 
 /* --- next.c */
 
-/*
- * What @name means to the code at @caller, if we were not there; NULL: nothing.
- * Not async-signal-safe.
+/**
+ * struct preload_next - whom a call reaches
+ * @function: that; NULL: nobody
+ * @takes_entries: whether it is LLVM's
  */
-void *preload_next(const char *name, const void *caller);
-/* Whether the object that has @function, or one that it needs, has @name. */
-bool preload_has(const void *function, const char *name);
+struct preload_next {
+	void *function;
+	bool takes_entries;
+};
+
+/* What @name means to the code at @caller, if we were not there.  Not async-signal-safe. */
+struct preload_next preload_next(const char *name, const void *caller);
+
+/* --- dlsym.c */
+
+/* What dlsym() would have found for us, if we had not taken it over. */
+void *preload_dlsym(void *handle, const char *name);
+
+/* --- hooks.c */
+
+/* Looks whether something has come. */
+void preload_look(void);
 
 /* --- lock.c */
 
@@ -32,6 +47,19 @@ bool preload_has(const void *function, const char *name);
  */
 bool preload_lock(void);
 void preload_unlock(void);
+
+/* --- memory.c */
+
+/* Longer than any struct that is kept in a list. */
+#define PRELOAD_CELL	80
+
+/* With the lock: so many bytes of 0, for preload_cell_free(); or NULL. */
+void *preload_cell(void);
+void preload_cell_free(void *cell);
+/* Whether it was all there; async-signal-safe, as the next. */
+bool preload_copy(void *to, const void *from, size_t len);
+/* Whether that can be read, as far as can be told. */
+bool preload_readable(const void *start, size_t len);
 
 /* --- debug_list.c; with the lock */
 

@@ -7,8 +7,6 @@
  * sections, ended by NULL.  LLVM's takes an entry (FDE), which who calls it finds out
  * by __unw_add_dynamic_fde(); if it is the CIE of one, a section as well.
  */
-#include <search.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "preload.h"
@@ -18,40 +16,60 @@
 /* Entries at one address; more are not what they seem. */
 #define MAX_ENTRIES	0x100000
 
+/* Lists of them; so that each is short. */
+#define NR_LISTS	1024
+
 /**
- * struct registered - what was registered by one call
- * @begin: its argument, by which it is known
- * @frames: what was published of it
- * @nr: how many
+ * struct registered - what was published of one section, or entry
+ * @next: the next one of the list
+ * @begin: the argument of the call, by which it is known
+ * @frame: what was published
  */
 struct registered {
+	struct registered *next;
 	const void *begin;
-	struct codectl_eh_frame **frames;
-	size_t nr;
+	struct codectl_eh_frame *frame;
 };
 
-static void *tree;
+_Static_assert(sizeof(struct registered) <= PRELOAD_CELL, "it is in a cell");
 
-static int compare(const void *a, const void *b)
+static struct registered *lists[NR_LISTS];
+
+static struct registered **list_of(const void *begin)
 {
-	const struct registered *left = a, *right = b;
-
-	return left->begin < right->begin ? -1 : left->begin > right->begin;
+	return &lists[((uintptr_t)begin * 0x9e3779b97f4a7c15) >> 54];
 }
 
-static void keep(struct registered *r, struct codectl_eh_frame *frame)
+static void keep(const void *begin, struct codectl_eh_frame *frame)
 {
-	void *frames = reallocarray(r->frames, r->nr + 1, sizeof(frame));
+	struct registered **list = list_of(begin), *r = preload_cell();
 
-	if (!frames) {
+	if (!r) {
 		codectl_eh_frame_remove(frame);
 		return;
 	}
-	r->frames = frames;
-	r->frames[r->nr++] = frame;
+	*r = (struct registered) { .next = *list, .begin = begin, .frame = frame };
+	*list = r;
 }
 
-static uint32_t word_at(const void *at)
+static void drop(const void *begin)
+{
+	struct registered **at = list_of(begin), *r;
+
+	while ((r = *at)) {
+		if (r->begin != begin) {
+			at = &r->next;
+			continue;
+		}
+		*at = r->next;
+		codectl_eh_frame_remove(r->frame);
+		preload_cell_free(r);
+	}
+}
+
+/* --- what is registered: unwinders may look at it when they need it, if ever */
+
+static uint32_t word_at(const char *at)
 {
 	uint32_t word;
 
@@ -60,78 +78,96 @@ static uint32_t word_at(const void *at)
 	return word;
 }
 
-/* A section, which may begin with a function whose CIE is somewhere before. */
-static void add_section(struct registered *r, const char *at, bool single)
+/* Bytes of the entry, of which at most so many are there; 0: it is not, or too long. */
+static size_t entry_len(const char *at)
+{
+	uint32_t len;
+
+	if (!preload_readable(at, 4))
+		return 0;
+	len = word_at(at);
+	if (len == UINT32_MAX || !preload_readable(at + 4, len))
+		return 0;
+
+	return 4 + (size_t)len;
+}
+
+/* Bytes of the section before its end; 0: it has none, or is not there. */
+static size_t section_len(const char *at)
+{
+	size_t len, all = 0;
+	unsigned int i;
+
+	for (i = 0; i < MAX_ENTRIES; i++) {
+		len = entry_len(at + all);
+		if (!len)
+			return 0;
+		if (len == 4)
+			return all;
+		all += len;
+	}
+
+	return 0;
+}
+
+/* An entry that has its CIE somewhere before it. */
+static void add_entry(const void *begin, const char *at)
 {
 	struct codectl_eh_frame *frame;
-	size_t i;
 
+	if (entry_len(at) > 8 && entry_len(at + 4 - word_at(at + 4)) &&
+	    !codectl_fde_add(at, &frame))
+		keep(begin, frame);
+}
+
+/* A section, which may begin with a function whose CIE is somewhere before. */
+static void add_section(const void *begin, const char *at, bool single)
+{
+	size_t all = entry_len(at), len;
+	struct codectl_eh_frame *frame;
+	const char *end;
+
+	if (all < 8)
+		return;
+	if (!single || !word_at(at + 4))
+		all = section_len(at);
+	if (!all)
+		return;
+	end = at + all;
 	/* A CIE has a 0 where a function has the way to its own. */
-	if (word_at(at) != UINT32_MAX && !word_at(at + 4)) {
-		if (!codectl_eh_frame_add(at, 0, &frame))
-			keep(r, frame);
+	if (!word_at(at + 4)) {
+		if (!codectl_eh_frame_add(at, all, &frame))
+			keep(begin, frame);
 		return;
 	}
-	for (i = 0; i < (single ? 1 : MAX_ENTRIES) && word_at(at); i++) {
-		if (word_at(at) == UINT32_MAX)
-			return;
-		if (word_at(at + 4) && !codectl_fde_add(at, &frame))
-			keep(r, frame);
-		at += 4 + word_at(at);
+	for (; at < end; at += len) {
+		len = 4 + (size_t)word_at(at);
+		if (len > 8 && word_at(at + 4))
+			add_entry(begin, at);
 	}
 }
 
-static void remove_all(struct registered *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->nr; i++)
-		codectl_eh_frame_remove(r->frames[i]);
-	free(r->frames);
-	free(r);
-}
-
-static struct registered *make(const void *begin, bool is_table, bool single)
+static void add_table(const void *begin)
 {
 	const char *const *section = begin;
-	struct registered *r = calloc(1, sizeof(*r));
 
-	if (!r)
-		return NULL;
-	r->begin = begin;
-	if (!is_table)
-		add_section(r, begin, single);
-	else
-		for (; *section; section++)
-			add_section(r, *section, false);
-	if (r->nr)
-		return r;
-	remove_all(r);
-
-	return NULL;
-}
-
-static struct registered **find(const void *begin)
-{
-	const struct registered key = { .begin = begin };
-
-	return tfind(&key, &tree, compare);
+	for (; preload_readable(section, sizeof(*section)) && *section; section++)
+		add_section(begin, *section, false);
 }
 
 /*
- * After it was handed on to @next, so that what is there is right; and known already, if
- * that has called another one of the family.
+ * After it was handed on to @next, so that what is there is right.  What was known there
+ * was not withdrawn, or has come by another one of the family, which @next has called.
  */
-static void add(const void *begin, bool is_table, void *next)
+static void add(const void *begin, bool is_table, struct preload_next next)
 {
-	bool single = !is_table && next && preload_has(next, "__unw_add_dynamic_fde");
-	struct registered *r;
-
 	if (!begin || !preload_lock())
 		return;
-	r = find(begin) ? NULL : make(begin, is_table, single);
-	if (r && !tsearch(r, &tree, compare))
-		remove_all(r);
+	drop(begin);
+	if (is_table)
+		add_table(begin);
+	else
+		add_section(begin, begin, next.takes_entries);
 	preload_debug_list_read();
 	preload_objects_read();
 	preload_unlock();
@@ -140,16 +176,9 @@ static void add(const void *begin, bool is_table, void *next)
 /* Before it is handed on. */
 static void withdraw(const void *begin)
 {
-	struct registered **found, *r;
-
 	if (!begin || !preload_lock())
 		return;
-	found = find(begin);
-	if (found) {
-		r = *found;
-		tdelete(r, &tree, compare);
-		remove_all(r);
-	}
+	drop(begin);
 	preload_unlock();
 }
 
@@ -170,83 +199,91 @@ EXPORT void *__deregister_frame_info_bases(const void *begin);
 
 void __register_frame(void *begin)
 {
-	void (*next)(void *begin) = NEXT;
+	struct preload_next next = NEXT;
+	void (*function)(void *begin) = next.function;
 
-	if (next)
-		next(begin);
+	if (function)
+		function(begin);
 	add(begin, false, next);
 }
 
 void __register_frame_table(void *begin)
 {
-	void (*next)(void *begin) = NEXT;
+	struct preload_next next = NEXT;
+	void (*function)(void *begin) = next.function;
 
-	if (next)
-		next(begin);
+	if (function)
+		function(begin);
 	add(begin, true, next);
 }
 
 void __register_frame_info(const void *begin, void *object)
 {
-	void (*next)(const void *begin, void *object) = NEXT;
+	struct preload_next next = NEXT;
+	void (*function)(const void *begin, void *object) = next.function;
 
-	if (next)
-		next(begin, object);
+	if (function)
+		function(begin, object);
 	add(begin, false, next);
 }
 
 void __register_frame_info_bases(const void *begin, void *object, void *tbase,
 				 void *dbase)
 {
-	void (*next)(const void *begin, void *object, void *tbase, void *dbase) = NEXT;
+	struct preload_next next = NEXT;
+	void (*function)(const void *begin, void *object, void *tbase, void *dbase) =
+		next.function;
 
-	if (next)
-		next(begin, object, tbase, dbase);
+	if (function)
+		function(begin, object, tbase, dbase);
 	add(begin, false, next);
 }
 
 void __register_frame_info_table(void *begin, void *object)
 {
-	void (*next)(void *begin, void *object) = NEXT;
+	struct preload_next next = NEXT;
+	void (*function)(void *begin, void *object) = next.function;
 
-	if (next)
-		next(begin, object);
+	if (function)
+		function(begin, object);
 	add(begin, true, next);
 }
 
 void __register_frame_info_table_bases(void *begin, void *object, void *tbase,
 				       void *dbase)
 {
-	void (*next)(void *begin, void *object, void *tbase, void *dbase) = NEXT;
+	struct preload_next next = NEXT;
+	void (*function)(void *begin, void *object, void *tbase, void *dbase) =
+		next.function;
 
-	if (next)
-		next(begin, object, tbase, dbase);
+	if (function)
+		function(begin, object, tbase, dbase);
 	add(begin, true, next);
 }
 
 void __deregister_frame(void *begin)
 {
-	void (*next)(void *begin) = NEXT;
+	void (*function)(void *begin) = NEXT.function;
 
 	withdraw(begin);
-	if (next)
-		next(begin);
+	if (function)
+		function(begin);
 }
 
 void *__deregister_frame_info(const void *begin)
 {
-	void *(*next)(const void *begin) = NEXT;
+	void *(*function)(const void *begin) = NEXT.function;
 
 	withdraw(begin);
 
-	return next ? next(begin) : NULL;
+	return function ? function(begin) : NULL;
 }
 
 void *__deregister_frame_info_bases(const void *begin)
 {
-	void *(*next)(const void *begin) = NEXT;
+	void *(*function)(const void *begin) = NEXT.function;
 
 	withdraw(begin);
 
-	return next ? next(begin) : NULL;
+	return function ? function(begin) : NULL;
 }

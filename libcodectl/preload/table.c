@@ -96,12 +96,28 @@ static bool get_build_id(struct notes notes, struct build_id *id)
 	return false;
 }
 
+/* What is in no segment that is loaded is not there. */
+static bool is_loaded(const struct dl_phdr_info *object, const Elf64_Phdr *what)
+{
+	const Elf64_Phdr *ph = object->dlpi_phdr, *end = ph + object->dlpi_phnum;
+
+	for (; ph < end; ph++) {
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_R &&
+		    what->p_vaddr >= ph->p_vaddr &&
+		    what->p_vaddr - ph->p_vaddr <= ph->p_filesz &&
+		    what->p_filesz <= ph->p_filesz - (what->p_vaddr - ph->p_vaddr))
+			return true;
+	}
+
+	return false;
+}
+
 static bool build_id_of(const struct dl_phdr_info *object, struct build_id *id)
 {
 	const Elf64_Phdr *ph = object->dlpi_phdr, *end = ph + object->dlpi_phnum;
 
 	for (; ph < end; ph++) {
-		if (ph->p_type == PT_NOTE &&
+		if (ph->p_type == PT_NOTE && is_loaded(object, ph) &&
 		    get_build_id((struct notes) {
 				(const char *)(object->dlpi_addr + ph->p_vaddr),
 				ph->p_filesz, ph->p_align == 8 ? 8 : 4 }, id))
@@ -123,7 +139,8 @@ static int open_table(const char *folder, const struct build_id *id)
 	strcpy(at, ".sframe");
 	dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir >= 0) {
-		fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		/* A pipe does not wait for who writes. */
+		fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		close(dir);
 	}
 

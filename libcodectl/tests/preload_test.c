@@ -15,7 +15,7 @@
 /* So that no two functions are in one region. */
 #define STEP	(2 * PAGE)
 #define LEN	(4 * STEP)
-#define RA	16
+#define MANY	128
 
 static uint64_t text;
 static char dir[PATH_MAX];
@@ -69,6 +69,20 @@ static void make_section(unsigned int nr)
 	for (i = 0; i < nr; i++)
 		put_fde(size + 4, text + i * STEP);
 	put_number(0, 4);
+}
+
+static void *open_here(const char *name)
+{
+	char path[PATH_MAX + 64];
+	void *library;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		printf("# %s\n", dlerror());
+	CHECK(library);
+
+	return library;
 }
 
 /* How many of the functions have a region. */
@@ -209,6 +223,56 @@ static void many_at_a_time(void)
 	}
 }
 
+/* The memory was given back, and the section with it, but nobody was told. */
+static void sections_that_are_replaced(void)
+{
+	void (*add)(void *begin) = gcc("__register_frame");
+	void (*take)(void *begin) = gcc("__deregister_frame");
+
+	prepare();
+	make_section(1);
+	add(section);
+	text += STEP;
+	make_section(1);
+	add(section);
+	CHECK(stand_in_find(text, &entry));
+	text -= STEP;
+	CHECK(!stand_in_find(text, &entry));
+	take(section);
+	CHECK_EQ(nr_found(), 0);
+}
+
+/* An unwinder may never look at them: that of the plugin does not. */
+static void sections_that_are_not_there(void)
+{
+	void *plugin = open_here("fake_plugin.so");
+	void (*add)(void *begin) = dlsym(plugin, "plugin_register");
+	void (*take)(void *begin) = dlsym(plugin, "plugin_deregister");
+	uint8_t *page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *end = page + PAGE, *at;
+	unsigned int i;
+
+	prepare();
+	CHECK(page != MAP_FAILED && !mprotect(end, PAGE, PROT_NONE));
+	make_section(2);
+	/* It goes on where nothing is; its end counts, too. */
+	for (i = 1; i < size; i++) {
+		at = memcpy(end - i, section, i);
+		add(at);
+		CHECK_EQ(nr_found(), 0);
+		take(at);
+	}
+	/* The CIE is nowhere. */
+	size = 0;
+	put_fde(1 << 30, text);
+	put_number(0, 4);
+	add(section);
+	CHECK_EQ(nr_found(), 0);
+	take(section);
+	add(end);
+	take(end);
+}
+
 /* A child has them, and takes them back by itself. */
 static void forks(void)
 {
@@ -269,20 +333,6 @@ static void threads(void)
 }
 
 /* --- LLVM's unwinder, needed by a plugin only */
-
-static void *open_here(const char *name)
-{
-	char path[PATH_MAX + 64];
-	void *library;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		printf("# %s\n", dlerror());
-	CHECK(library);
-
-	return library;
-}
 
 static void entries_of_a_plugin(void)
 {
@@ -407,6 +457,46 @@ static void list_of_debuggers(void)
 	change(NULL, NULL);
 }
 
+/* An allocator maps memory with its own lock, so to say, and is not asked for any. */
+static bool allocator_locked;
+
+void *__libc_malloc(size_t len);
+void *malloc(size_t len);
+
+__attribute__((__visibility__("default"))) void *malloc(size_t len)
+{
+	CHECK(!allocator_locked);
+
+	return __libc_malloc(len);
+}
+
+/* The functions are more than fit on a stack, and the last one comes first. */
+static void within_an_allocator(void)
+{
+	static struct {
+		struct object object;
+		uint8_t frame[24 + MANY * 32];
+	} many;
+	struct debug_entry a = { NULL, NULL, (void *)&many, sizeof(many) };
+	unsigned int i;
+
+	prepare();
+	many.object = make_object(text);
+	many.object.sections[2].sh_offset = offsetof(__typeof__(many), frame);
+	many.object.sections[2].sh_size = sizeof(many.frame);
+	memcpy(many.frame, section, 24);
+	for (i = 0; i < MANY; i++) {
+		size = 0;
+		put_fde(0, text + (MANY - 1 - i) * 64);
+		memcpy(many.frame + 24 + i * 32, section, 32);
+	}
+	allocator_locked = true;
+	change(&a, &a);
+	allocator_locked = false;
+	CHECK_EQ(nr_found(), 1);
+	change(NULL, NULL);
+}
+
 static void try_object(struct object *object, uint64_t len)
 {
 	struct debug_entry a = { NULL, NULL, (void *)object, len };
@@ -472,6 +562,11 @@ static void lists_that_are_damaged(void)
 	a.size = UINT64_MAX;
 	change(NULL, &a);
 	change(NULL, NULL);
+	/* Something else that has the name. */
+	a = (struct debug_entry) { NULL, NULL, (void *)&object, sizeof(object) };
+	__jit_debug_descriptor.version = 2;
+	change(&a, &a);
+	CHECK_EQ(nr_found(), 0);
 }
 
 static const struct test tests[] = {
@@ -481,8 +576,11 @@ static const struct test tests[] = {
 	TEST(many_at_a_time),
 	TEST(forks),
 	TEST(threads),
+	TEST(sections_that_are_replaced),
+	TEST(sections_that_are_not_there),
 	TEST(entries_of_a_plugin),
 	TEST(list_of_debuggers),
+	TEST(within_an_allocator),
 	TEST(objects_that_are_none),
 	TEST(lists_that_are_damaged),
 };

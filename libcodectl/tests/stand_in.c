@@ -48,6 +48,7 @@ static int add_elf(const struct code_elf_info *info)
 		.text_end = info->text_end,
 		.elf_start = info->elf_start,
 		.elf_end = info->elf_end,
+		.sframe_start = info->sframe_start,
 	};
 
 	if (info->text_start < info->elf_start ||
@@ -208,6 +209,7 @@ static int find_line(uint64_t text, struct stand_in_entry *entry)
 			.text_start = text,
 			.text_end = strtoull(end + 1, NULL, 16),
 			.elf_start = number_after(line, " elf="),
+			.sframe_start = number_after(line, " sframe="),
 			.unwind_head = number_after(line, " head="),
 		};
 		end = strchr(strstr(line, " elf=") ?: line, '-');

@@ -22,6 +22,7 @@ struct stand_in_entry {
 	uint64_t text_end;
 	uint64_t elf_start;
 	uint64_t elf_end;
+	uint64_t sframe_start;
 	uint64_t unwind_head;
 };
 
