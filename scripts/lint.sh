@@ -51,7 +51,7 @@ cd "$top" || exit 1
 mapfile -t kernel_c < <(find kernel/src -name '*.[ch]' ! -path '*/trace/events/*')
 mapfile -t event_h < <(find kernel/src -path '*/trace/events/*.h')
 mapfile -t test_c < <(find selftests -name '*.[ch]' ! -path '*/host/kunit/*')
-mapfile -t user_c < <(find libcodectl jit-demo tools -name '*.[ch]' ! -path '*/shim/*' ! -name order.h)
+mapfile -t user_c < <(find libcodectl jit-demo tools engines -name '*.[ch]' ! -path '*/shim/*' ! -name order.h)
 mapfile -t shim_c < <(find libcodectl '(' -path '*/shim/*' -o -name order.h ')' -name '*.h';
 	find selftests/host/kunit -name '*.h')
 mapfile -t scripts < <(grep -r -l -I -E --exclude-dir=.git --exclude-dir=build \
@@ -68,7 +68,7 @@ while read -r patch; do
 	run "checkpatch, $patch" check_patch "$types" - < "kernel/patches/$patch"
 done < <(grep -v '^#' kernel/patches/series)
 run "checkpatch, selftests" check_patch "$user_types,$harness_types" -f "${test_c[@]}"
-run "checkpatch, library, jit-demo and tools" check_patch "$user_types" -f "${user_c[@]}"
+run "checkpatch, library, jit-demo, tools and engines" check_patch "$user_types" -f "${user_c[@]}"
 run "checkpatch, stand-ins" check_patch "$user_types,$shim_types" -f "${shim_c[@]}"
 run kernel-doc "$linux/tools/docs/kernel-doc" -none -Wall "${kernel_c[@]}"
 run codespell check_spelling

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FRAME_H
+#define FRAME_H
+
+/*
+ * Where the caller's values are at some instruction, and what instructions do to that.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <Zydis/Zydis.h>
+
+#include "rows.h"
+
+/* Numbers of registers in instructions. */
+#define REG_SP	4
+#define REG_FP	5
+
+/* No such place. */
+#define NOWHERE	INT32_MIN
+
+/**
+ * struct frame - where the caller's values are
+ * @sp: CFA - SP, or %NOWHERE
+ * @base: CFA - FP if FP is the base of the frame, or %NOWHERE
+ * @ra: CFA - the address of the return address, or %NOWHERE
+ * @fp: CFA - the address of the caller's FP; 0: FP has it; %NOWHERE: it is lost
+ * @copy: CFA - what register @copy_reg has, a copy of SP, or %NOWHERE
+ * @copy_reg: see there
+ * @ra_reg: the register that the return address was popped into, or -1
+ * @made: how much of a frame has been made where SP was not known: 1 after
+ *	"push %rbp", 2 after "mov %rsp, %rbp"
+ * @interpreted: FP points to a frame of the interpreter
+ */
+struct frame {
+	int32_t sp;
+	int32_t base;
+	int32_t ra;
+	int32_t fp;
+	int32_t copy;
+	int8_t copy_reg;
+	int8_t ra_reg;
+	uint8_t made;
+	bool interpreted;
+};
+
+void frame_begin(struct frame *frame, enum code_state state, uint32_t size);
+/* @by_sp: by SP where both it and FP would do. */
+void frame_row(const struct frame *frame, bool by_sp, struct code_jit_unwind_fre *row);
+
+/* What @insn does, if it is one of those that HotSpot makes frames of. */
+void frame_step(struct frame *frame, const ZydisDecodedInstruction *insn);
+
+/* FP gets a value that is not the caller's. */
+void frame_overwrite_fp(struct frame *frame);
+
+#endif /* FRAME_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef METHODS_H
+#define METHODS_H
+
+#include <stdint.h>
+
+/* A method has been compiled to @start; 0 or a negative error number. */
+int methods_add(uint64_t start, const char *name);
+
+#endif /* METHODS_H */

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame.h"
+#include "rows.h"
+
+/*
+ * Code is read once from its start to its end.  What is known at a branch is kept for
+ * the place that it leads to; where a place is only reached by branches from behind
+ * it, the code is read once more.
+ */
+struct reader {
+	struct rows *rows;
+	const struct code *code;
+	const uint8_t *bytes;
+	ZydisDecoder decoder;
+	struct frame now;
+	bool interpreted;
+	bool again;
+};
+
+static int grow(void **array, uint32_t *max, uint32_t wanted, size_t size)
+{
+	uint32_t new_max = wanted + wanted / 2 + 16;
+	void *new;
+
+	if (wanted <= *max)
+		return 0;
+	new = realloc(*array, new_max * size);
+	if (!new)
+		return -ENOMEM;
+	*array = new;
+	*max = new_max;
+
+	return 0;
+}
+
+static bool same_frame(const struct frame *a, const struct frame *b)
+{
+	return a->sp == b->sp && a->base == b->base && a->ra == b->ra &&
+	       a->fp == b->fp && a->interpreted == b->interpreted;
+}
+
+/* The number of a frame in rows->frames, and 1; 0: there is no room for more. */
+static unsigned int number_of(struct rows *rows, const struct frame *frame)
+{
+	unsigned int i;
+
+	for (i = rows->nr_frames; i-- > 0;) {
+		if (same_frame(&rows->frames[i], frame))
+			return i + 1;
+	}
+	if (rows->nr_frames == UINT16_MAX ||
+	    grow((void **)&rows->frames, &rows->max_frames, rows->nr_frames + 1,
+		 sizeof(*frame)))
+		return 0;
+	rows->frames[rows->nr_frames] = *frame;
+
+	return ++rows->nr_frames;
+}
+
+/* A branch from @from leads to @to. */
+static void branch(struct reader *r, uint32_t from, int64_t to)
+{
+	struct rows *rows = r->rows;
+
+	if (from < r->code->body || to < 0 || to >= r->code->len)
+		return;
+	if (!rows->at[to]) {
+		rows->at[to] = number_of(rows, &r->now);
+		r->again |= to <= from;
+	} else if (!same_frame(&rows->frames[rows->at[to] - 1], &r->now)) {
+		rows->disagree++;
+	}
+}
+
+/* The frame at @off, after an instruction that did not go on there. */
+static void arrive(struct reader *r, uint32_t off)
+{
+	const struct code *code = r->code;
+	enum code_state state = code->otherwise;
+
+	if (off < code->body)
+		state = STATE_LOST;
+
+	/* Before a method of the interpreter has made its frame. */
+	if (state == STATE_INTERPRETED && !r->interpreted)
+		state = STATE_LOST;
+	frame_begin(&r->now, state, code->frame_size);
+}
+
+static bool same_rule(const struct code_jit_unwind_fre *a,
+		      const struct code_jit_unwind_fre *b)
+{
+	return a->cfa_off == b->cfa_off && a->ra_off == b->ra_off &&
+	       a->fp_off == b->fp_off && a->info == b->info;
+}
+
+static int put_row(const struct reader *r, const struct frame *frame, uint32_t off,
+		   uint32_t len)
+{
+	struct code_jit_unwind_fre row;
+	struct rows *rows = r->rows;
+
+	frame_row(frame, r->code->by_sp, &row);
+	row.ip_off = off;
+	row.size = len;
+	if (rows->nr && same_rule(&rows->fre[rows->nr - 1], &row)) {
+		rows->fre[rows->nr - 1].size += len;
+		return 0;
+	}
+	if (grow((void **)&rows->fre, &rows->max, rows->nr + 1, sizeof(row)))
+		return -ENOMEM;
+	rows->fre[rows->nr++] = row;
+
+	return 0;
+}
+
+/* Whether @insn, at @off, never goes on to the next one; branches are followed. */
+static bool ends(struct reader *r, const ZydisDecodedInstruction *insn, uint32_t off)
+{
+	uint8_t opcode = insn->opcode;
+	bool legacy = insn->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+	bool two = legacy && insn->opcode_map == ZYDIS_OPCODE_MAP_0F;
+	bool one = legacy && insn->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
+	bool jump = one && (opcode == 0xe9 || opcode == 0xeb);
+
+	if (jump || (one && opcode >= 0x70 && opcode <= 0x7f) ||
+	    (one && opcode >= 0xe0 && opcode <= 0xe3) ||
+	    (two && opcode >= 0x80 && opcode <= 0x8f))
+		branch(r, off, (int64_t)off + insn->length + insn->raw.imm[0].value.s);
+
+	return jump || (two && opcode == 0x0b) ||
+	       (one && (opcode == 0xc2 || opcode == 0xc3 || opcode == 0xcc ||
+			opcode == 0xf4 ||
+			(opcode == 0xff && insn->raw.modrm.reg == 4)));
+}
+
+/* Whether it can write to FP at all, which few instructions do. */
+static bool may_write_fp(const ZydisDecodedInstruction *insn)
+{
+	bool general = insn->raw.modrm.reg == REG_FP ||
+		       (insn->raw.modrm.mod == 3 && insn->raw.modrm.rm == REG_FP);
+
+	/* What is in the other fields of a VEX prefix need not be told apart. */
+	if (insn->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+		return insn->opcode >= 0xf0;
+
+	return insn->attributes & ZYDIS_ATTRIB_HAS_MODRM ? general :
+							   (insn->opcode & 7) == REG_FP;
+}
+
+static bool writes_fp(const struct reader *r, uint32_t off)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction insn;
+	ZydisDecoder decoder;
+	unsigned int i;
+
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
+					   ZYDIS_STACK_WIDTH_64)) ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, r->bytes + off,
+						 r->code->len - off, &insn, operands)))
+		return true;
+	for (i = 0; i < insn.operand_count; i++) {
+		if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+						     operands[i].reg.value) ==
+			    ZYDIS_REGISTER_RBP)
+			return true;
+	}
+
+	return false;
+}
+
+/* What frame_step() does not know of. */
+static void step_unusual(struct reader *r, uint32_t off, const struct frame *before,
+			 const ZydisDecodedInstruction *insn)
+{
+	if (r->code->any_fp && may_write_fp(insn) && same_frame(before, &r->now) &&
+	    writes_fp(r, off))
+		frame_overwrite_fp(&r->now);
+}
+
+static bool read_one(struct reader *r, uint32_t off, uint32_t *len)
+{
+	struct frame before = r->now;
+	ZydisDecodedInstruction insn;
+
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&r->decoder, NULL, r->bytes + off,
+							r->code->len - off, &insn))) {
+		*len = 1;
+		return true;
+	}
+	*len = insn.length;
+	frame_step(&r->now, &insn);
+	step_unusual(r, off, &before, &insn);
+	r->interpreted |= r->now.interpreted;
+
+	return ends(r, &insn, off);
+}
+
+static int read_all(struct reader *r)
+{
+	const struct code *code = r->code;
+	struct rows *rows = r->rows;
+	uint32_t off, len;
+	bool ended = false;
+
+	rows->nr = 0;
+	rows->disagree = 0;
+	r->again = false;
+	r->interpreted = code->begin == STATE_INTERPRETED;
+	frame_begin(&r->now, code->begin, code->frame_size);
+	for (off = 0; off < code->len; off += len) {
+		struct frame at;
+		int ret;
+
+		if (off && off == code->body)
+			arrive(r, off);
+		else if (rows->at[off])
+			r->now = rows->frames[rows->at[off] - 1];
+		else if (off && off == code->osr_entry)
+			frame_begin(&r->now, STATE_CALLED, 0);
+		else if (ended)
+			arrive(r, off);
+		/* A row says what is so before the instruction. */
+		at = r->now;
+		ended = read_one(r, off, &len);
+		if (off < code->body && len > code->body - off)
+			len = code->body - off;
+		ret = put_row(r, &at, off, len);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+int rows_of(struct rows *rows, const struct code *code)
+{
+	struct reader r = {
+		.rows = rows,
+		.code = code,
+		.bytes = (const uint8_t *)(uintptr_t)code->start,
+	};
+	int ret;
+
+	ret = grow((void **)&rows->at, &rows->max_at, code->len, sizeof(*rows->at));
+	if (ret)
+		return ret;
+	memset(rows->at, 0, code->len * sizeof(*rows->at));
+	rows->nr_frames = 0;
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&r.decoder, ZYDIS_MACHINE_MODE_LONG_64,
+					   ZYDIS_STACK_WIDTH_64)) ||
+	    !ZYAN_SUCCESS(ZydisDecoderEnableMode(&r.decoder, ZYDIS_DECODER_MODE_MINIMAL,
+						 ZYAN_TRUE)))
+		return -EINVAL;
+	ret = read_all(&r);
+	if (!ret && r.again)
+		ret = read_all(&r);
+
+	return ret;
+}
+
+void rows_free(struct rows *rows)
+{
+	free(rows->fre);
+	free(rows->frames);
+	free(rows->at);
+	*rows = (struct rows){ 0 };
+}

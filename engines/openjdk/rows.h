@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWS_H
+#define ROWS_H
+
+/*
+ * Rows for code of HotSpot, by reading its instructions: HotSpot keeps no unwind
+ * information but the size of a frame.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <codectl.h>
+
+/**
+ * enum code_state - where the caller's values are as a piece of code begins, and after an
+ *	instruction that does not go on to the next one, unless a branch leads there
+ * @STATE_CALLED: it was called: the return address is on top of the stack
+ * @STATE_JUMPED: the frame that it came from is on top, without a return address
+ * @STATE_BODY: a frame of a known size has been made
+ * @STATE_FRAME: FP points to a frame of the usual form, with the caller's FP and the
+ *	return address
+ * @STATE_INTERPRETED: FP points to a frame of the interpreter, which has the caller's SP
+ *	at FP - 8
+ * @STATE_LOST: nobody can tell
+ */
+enum code_state {
+	STATE_CALLED,
+	STATE_JUMPED,
+	STATE_BODY,
+	STATE_FRAME,
+	STATE_INTERPRETED,
+	STATE_LOST,
+};
+
+/**
+ * struct code - code to make rows for
+ * @start: its address, where it can be read
+ * @len: its length
+ * @frame_size: for STATE_BODY: distance from SP to CFA in the body
+ * @body: for STATE_BODY: offset where the body begins, if the code before it has been
+ *	overwritten, or 0
+ * @osr_entry: offset of a second place where it is called, or 0
+ * @begin: the state at its start
+ * @otherwise: the state after an instruction that does not go on
+ * @by_sp: rules go by SP where they can: FP is not restored in frames of virtual threads
+ *	that go on in another thread
+ * @any_fp: anything may write to FP, and not only what makes frames and undoes them
+ */
+struct code {
+	uint64_t start;
+	uint32_t len;
+	uint32_t frame_size;
+	uint32_t body;
+	uint32_t osr_entry;
+	enum code_state begin;
+	enum code_state otherwise;
+	bool by_sp;
+	bool any_fp;
+};
+
+/**
+ * struct rows - rows, and what it takes to make them; zero to begin with
+ * @fre: the rows, @nr of them, counted from the start of the code
+ * @nr: how many
+ * @disagree: branches that came with another state than what they led to had
+ */
+struct rows {
+	struct code_jit_unwind_fre *fre;
+	unsigned int nr;
+	unsigned int disagree;
+	unsigned int max;
+	struct frame *frames;
+	unsigned int nr_frames;
+	unsigned int max_frames;
+	uint16_t *at;
+	uint32_t max_at;
+};
+
+/* 0, or -ENOMEM.  Where a row cannot be told it is CODE_FRE_UNKNOWN. */
+int rows_of(struct rows *rows, const struct code *code);
+void rows_free(struct rows *rows);
+
+#endif /* ROWS_H */
