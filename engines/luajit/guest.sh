@@ -27,22 +27,12 @@ mkdir -p "$out"
 	--add "$patched:/opt/patched" --add "$plain:/opt/plain" --add "$stock:/opt/stock" \
 	--add "$here/bench:/opt/bench" --add "$here/in-guest.sh:/opt/" -- \
 	sh /opt/in-guest.sh "$seconds"
-failed=0
 for name in without tables patched; do
 	"$here/stacks.awk" "$out/$name.script" > "$out/$name.facts"
-	awk -v name="$name" '
-		{ n[$1] = $2 }
-		function share(part, all) { return all ? 100 * part / all : 0 }
-		END {
-			printf "%-8s samples %6d complete %6.2f %% compiled %6d complete %6.2f %% " \
-				"called %5d complete %6.2f %%\n", name, n["samples"],
-				share(n["complete"], n["samples"]), n["compiled"],
-				share(n["compiled-complete"], n["compiled"]), n["called"],
-				share(n["called-complete"], n["called"])
-			exit name == "patched" && (n["complete"] < 0.99 * n["samples"] ||
-				n["called"] < 500 || n["called-complete"] < 0.999 * n["called"])
-		}' "$out/$name.facts" || failed=1
-done | tee "$out/table.txt" || failed=1
+done
+failed=0
+awk -v strict=patched -v of=called -v least=500 -f "$here/../shares.awk" \
+	"$out"/{without,tables,patched}.facts | tee "$out/table.txt" || failed=1
 grep -q -E 'TRACE [0-9]+ .*names\.lua:[0-9]+' "$out/names" || { echo "no names"; failed=1; }
 [ $failed = 0 ] || echo "FAILED: see $out"
 exit $failed

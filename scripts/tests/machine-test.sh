@@ -431,4 +431,22 @@ echo 'echo "not ok 251 - larger"; exit 1' >> "$work/oracle"
 tables "tables that are wrong" 1 '^FAILED: .*larger'
 rm "$work/root/usr/lib/libLLVM.so.19.1"
 tables "an image without the largest library" 1 '^FAILED: .*there is a libLLVM'
+
+# shares NAME STATUS SAMPLES COMPLETE CALLED COMPLETE - of a recording that is to be whole
+shares()
+{
+	printf '%s\n' "samples $3" "complete $4" "called $5" "called-complete $6" > "$work/new.facts"
+	printf '%s\n' 'samples 10' 'complete 0' > "$work/old.facts"
+	awk -v strict=new -v of=called -v least=1000 -f "$here/../../engines/shares.awk" \
+		"$work"/{old,new}.facts > "$work/shares"
+	[ $? = "$2" ] && grep -q -E '^old +10 +0\.00 %' "$work/shares" &&
+		grep -q -E "^new +$3 " "$work/shares"
+	result $? "$1"
+}
+
+shares "stacks of an engine that are whole enough" 0 2000 1980 1000 999
+shares "... one too few" 1 2000 1979 1000 999
+shares "... one of those that compiled code has called" 1 2000 1980 1000 998
+shares "... too few of these" 1 2000 1980 999 999
+shares "... none at all" 1 0 0 0 0
 finish

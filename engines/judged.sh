@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154
+#
+# What judge does for each engine: for who is called by run.sh, which sets machine, dir, work
+# and out, and has written "ends" there.
+
+engines=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=../machine/recorded.sh
+. "$machine/recorded.sh"
+
+# judge_stacks TITLE EXE STRICT OF LEAST RECORDING... - prints the shares of those of EXE, and
+# draws them; fails as shares.awk says
+judge_stacks()
+{
+	local title=$1 exe=$2 strict=$3 of=$4 least=$5 name
+	local -a facts
+
+	shift 5
+	for name; do
+		script_of "$work/results/$name.data" > "$work/script" || return
+		"$machine/stacks.py" --root "$dir/root" --ends "$out/ends" --exe "$exe" \
+			--folded "$work/folded" "$work/script" > "$out/$name.facts" || return
+		"$flamegraph" --hash --title "$title, $name" "$work/folded" \
+			> "$out/flame/$name.svg" || return
+		facts+=("$out/$name.facts")
+	done
+	awk -v strict="$strict" -v of="$of" -v least="$least" -f "$engines/shares.awk" "${facts[@]}"
+}
