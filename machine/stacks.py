@@ -42,8 +42,10 @@ BPF_EMPTY = re.compile(r"@\S*\[(\d+), *\]: (\d+)$")
 BCC_HEAD = re.compile(r"    -\s+(.*) \((\d+)\)$")
 # The tool itself is a program of the matrix: python3.
 BCC_SELF = "profile-bpfcc"
-# bcc had no room for that one, as it says.
+# BPF's own map of stacks, which bcc and bpftrace 0.17 use, keeps one for each hash: -17 is
+# -EEXIST.
 BCC_MISSED = "    [Missed User Stack]"
+BPF_MISSED = "ERROR: failed to look up stack id -17 "
 # Times are for the flame graph alone.
 BPF_TIMES = "@ns["
 KERNEL = 1 << 63
@@ -253,12 +255,16 @@ class Judge:
         pid, frames, add, missed = None, [], self.count, False
         for line in lines:
             line = line.rstrip("\n")
-            missed = missed or line == BCC_MISSED
+            missed = missed or line == BCC_MISSED or line.startswith(BPF_MISSED)
             if line.startswith("@"):
                 add = self.time if line.startswith(BPF_TIMES) else self.count
             if BPF_EMPTY.match(line):
                 pid, count = map(int, BPF_EMPTY.match(line).groups())
-                add(pid, [], count)
+                if not missed:
+                    add(pid, [], count)
+                elif add == self.count:
+                    self.facts["lost"] += count
+                missed = False
             elif BPF_HEAD.match(line):
                 pid, frames = int(BPF_HEAD.match(line)[1]), []
             elif BCC_HEAD.match(line):

@@ -120,11 +120,15 @@ cat > "$work/bpftrace" <<-END
 	    42 0x42 ([unknown])
 	]: 2
 	@[7, ]: 3
+	ERROR: failed to look up stack id -17 (pid -1): -2
+	@[7, ]: 5
+	ERROR: failed to look up stack id -17 (pid -1): -2
+	@ns[7, ]: 5000
 	@[9, 
 	    5020 0x5020 ([unknown])
 	]: 1
 END
-judged "what bpftrace prints" "$(printf '%s\n' 'samples 42' 'complete 40' 'none 3' 'gone 0' 'lost 0' \
+judged "what bpftrace prints" "$(printf '%s\n' 'samples 42' 'complete 40' 'none 3' 'gone 0' 'lost 5' \
 	'ends 2 f (prog), then no code')" "$work/maps" "$work/bpftrace"
 
 {
