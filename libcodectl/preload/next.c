@@ -15,6 +15,13 @@
 
 #include "preload.h"
 
+/* Where this library is, whatever it is called. */
+extern const char __ehdr_start[] __attribute__((__visibility__("hidden")));
+extern const char _end[] __attribute__((__visibility__("hidden")));
+
+/* Whom a call of the thread was handed to, and who may jump to another one of ours. */
+static __thread const void *handed_to;
+
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define MAX_OBJECTS	1024
 
@@ -75,7 +82,7 @@ static int add_path(struct dl_phdr_info *object, size_t size, void *arg)
 	(void)size;
 	if (paths->nr == MAX_OBJECTS)
 		return 1;
-	if (*object->dlpi_name && !strstr(object->dlpi_name, "libcodectl-preload"))
+	if (*object->dlpi_name && object->dlpi_addr != (uintptr_t)__ehdr_start)
 		paths->path[paths->nr++] = strdup(object->dlpi_name);
 
 	return 0;
@@ -114,6 +121,8 @@ struct preload_next preload_next(const char *name, const void *caller)
 	int saved = errno;
 	size_t i;
 
+	if ((const char *)caller >= __ehdr_start && (const char *)caller < _end)
+		caller = handed_to;
 	for (i = 0; i < ARRAY_SIZE(at_start); i++) {
 		if (at_start[i].next.function && !strcmp(at_start[i].name, name))
 			return at_start[i].next;
@@ -125,6 +134,7 @@ struct preload_next preload_next(const char *name, const void *caller)
 		next.function = find_anywhere(name);
 	if (next.function)
 		next.takes_entries = takes_entries(next.function);
+	handed_to = next.function;
 	/* What was not found is no error of the program's. */
 	dlerror();
 	errno = saved;

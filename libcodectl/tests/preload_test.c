@@ -12,7 +12,7 @@
 #include "stand_in.h"
 #include "test.h"
 
-/* So that no two functions are in one region. */
+/* No two functions are in one region. */
 #define STEP	(2 * PAGE)
 #define LEN	(4 * STEP)
 #define MANY	128
@@ -125,6 +125,20 @@ static bool unwinder_knows(unsigned int nr)
 	struct bases bases;
 
 	return find_fde((void *)(text + nr * STEP + 8), &bases);
+}
+
+/* Where no unwinder is, nobody is told, whatever name the library goes by. */
+static void nobody_to_tell(void)
+{
+	void (*add)(void *begin) = dlsym(RTLD_DEFAULT, "__register_frame");
+	void (*take)(void *begin) = dlsym(RTLD_DEFAULT, "__deregister_frame");
+
+	prepare();
+	make_section(1);
+	add(section);
+	CHECK_EQ(nr_found(), 1);
+	take(section);
+	CHECK_EQ(nr_found(), 0);
 }
 
 static void sections(void)
@@ -570,6 +584,7 @@ static void lists_that_are_damaged(void)
 }
 
 static const struct test tests[] = {
+	TEST(nobody_to_tell),
 	TEST(sections),
 	TEST(sections_with_an_object),
 	TEST(tables),
@@ -599,12 +614,21 @@ static const char *find_library(void)
 
 int main(int argc, char **argv)
 {
+	char name[] = "/tmp/preload_test.XXXXXX";
 	const char *library = find_library();
+	int ret;
 
 	(void)argc;
-	if (getenv("LD_PRELOAD"))
-		return test_main(tests, ARRAY_SIZE(tests));
-	setenv("LD_PRELOAD", library, 1);
+	if (getenv("LD_PRELOAD")) {
+		ret = test_main(tests, ARRAY_SIZE(tests));
+		unlink(getenv("LD_PRELOAD"));
+		return ret;
+	}
+	/* It is known by its place, and not by its name. */
+	close(mkstemp(name));
+	if (unlink(name) || symlink(library, name))
+		return 1;
+	setenv("LD_PRELOAD", name, 1);
 	execv("/proc/self/exe", argv);
 
 	return 1;
