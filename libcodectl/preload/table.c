@@ -7,7 +7,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -127,22 +126,32 @@ static bool build_id_of(const struct dl_phdr_info *object, struct build_id *id)
 	return false;
 }
 
-static int open_table(const char *folder, const struct build_id *id)
+/* "ab/cdef.sframe": by printf() it took two fifths of the start of a small program. */
+static void name_table(const struct build_id *id, char *at)
 {
-	char name[2 * MAX_BUILD_ID + 16], *at = name;
-	int dir, fd = -1;
+	static const char digits[] = "0123456789abcdef";
 	size_t i;
 
-	at += sprintf(at, "%02x/", id->bytes[0]);
-	for (i = 1; i < id->len; i++)
-		at += sprintf(at, "%02x", id->bytes[i]);
-	strcpy(at, ".sframe");
-	dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir >= 0) {
-		/* A pipe does not wait for who writes. */
-		fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-		close(dir);
+	for (i = 0; i < id->len; i++) {
+		*at++ = digits[id->bytes[i] >> 4];
+		*at++ = digits[id->bytes[i] & 15];
+		if (!i)
+			*at++ = '/';
 	}
+	strcpy(at, ".sframe");
+}
+
+static int open_table(const char *folder, const struct build_id *id)
+{
+	char name[2 * MAX_BUILD_ID + 16];
+	int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+
+	if (dir < 0)
+		return -1;
+	name_table(id, name);
+	/* A pipe does not wait for who writes. */
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	close(dir);
 
 	return fd;
 }
