@@ -19,8 +19,8 @@ judge_stacks()
 	for name; do
 		script_of "$work/results/$name.data" > "$work/script" || return
 		"$machine/stacks.py" --root "$dir/root" --ends "$out/ends" --exe "$exe" \
-			--folded "$work/folded" "$work/script" > "$out/$name.facts" || return
-		"$flamegraph" --hash --title "$title, $name" "$work/folded" \
+			--folded "$work/$name.folded" "$work/script" > "$out/$name.facts" || return
+		"$flamegraph" --hash --title "$title, $name" "$work/$name.folded" \
 			> "$out/flame/$name.svg" || return
 		facts+=("$out/$name.facts")
 	done
