@@ -323,8 +323,10 @@ void frame_step(struct frame *frame, const ZydisDecodedInstruction *insn)
 	bool interpreted = frame->interpreted;
 
 	if (insn->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY ||
-	    insn->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
+	    insn->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT) {
+		frame->made = 0;
 		return;
+	}
 	if (opcode >= 0x50 && opcode <= 0x57)
 		push(frame, (opcode & 7) | insn->raw.rex.B << 3);
 	else if (opcode >= 0x58 && opcode <= 0x5f)

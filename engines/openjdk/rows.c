@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "plain.h"
 #include "rows.h"
 
 /*
@@ -17,6 +18,7 @@ struct reader {
 	const uint8_t *bytes;
 	ZydisDecoder decoder;
 	struct frame now;
+	struct frame last;
 	bool interpreted;
 	bool again;
 };
@@ -43,6 +45,13 @@ static bool same_frame(const struct frame *a, const struct frame *b)
 	       a->fp == b->fp && a->interpreted == b->interpreted;
 }
 
+static bool same_rule(const struct code_jit_unwind_fre *a,
+		      const struct code_jit_unwind_fre *b)
+{
+	return a->cfa_off == b->cfa_off && a->ra_off == b->ra_off &&
+	       a->fp_off == b->fp_off && a->info == b->info;
+}
+
 /* The number of a frame in rows->frames, and 1; 0: there is no room for more. */
 static unsigned int number_of(struct rows *rows, const struct frame *frame)
 {
@@ -61,6 +70,25 @@ static unsigned int number_of(struct rows *rows, const struct frame *frame)
 	return ++rows->nr_frames;
 }
 
+/* Whether what is known now is what was found at @off, which has been read. */
+static bool agrees(const struct reader *r, uint32_t off)
+{
+	const struct rows *rows = r->rows;
+	unsigned int low = 0, high = rows->nr, middle;
+	struct code_jit_unwind_fre row;
+
+	while (high - low > 1) {
+		middle = (low + high) / 2;
+		if (rows->fre[middle].ip_off <= off)
+			low = middle;
+		else
+			high = middle;
+	}
+	frame_row(&r->now, r->code->by_sp, &row);
+
+	return rows->nr && same_rule(&rows->fre[low], &row);
+}
+
 /* A branch from @from leads to @to. */
 static void branch(struct reader *r, uint32_t from, int64_t to)
 {
@@ -69,6 +97,8 @@ static void branch(struct reader *r, uint32_t from, int64_t to)
 	if (from < r->code->body || to < 0 || to >= r->code->len)
 		return;
 	if (!rows->at[to]) {
+		if (to <= from && agrees(r, to))
+			return;
 		rows->at[to] = number_of(rows, &r->now);
 		r->again |= to <= from;
 	} else if (!same_frame(&rows->frames[rows->at[to] - 1], &r->now)) {
@@ -91,19 +121,16 @@ static void arrive(struct reader *r, uint32_t off)
 	frame_begin(&r->now, state, code->frame_size);
 }
 
-static bool same_rule(const struct code_jit_unwind_fre *a,
-		      const struct code_jit_unwind_fre *b)
-{
-	return a->cfa_off == b->cfa_off && a->ra_off == b->ra_off &&
-	       a->fp_off == b->fp_off && a->info == b->info;
-}
-
-static int put_row(const struct reader *r, const struct frame *frame, uint32_t off,
-		   uint32_t len)
+static int put_row(struct reader *r, const struct frame *frame, uint32_t off, uint32_t len)
 {
 	struct code_jit_unwind_fre row;
 	struct rows *rows = r->rows;
 
+	if (rows->nr && same_frame(&r->last, frame)) {
+		rows->fre[rows->nr - 1].size += len;
+		return 0;
+	}
+	r->last = *frame;
 	frame_row(frame, r->code->by_sp, &row);
 	row.ip_off = off;
 	row.size = len;
@@ -187,9 +214,18 @@ static void step_unusual(struct reader *r, uint32_t off, const struct frame *bef
 
 static bool read_one(struct reader *r, uint32_t off, uint32_t *len)
 {
-	struct frame before = r->now;
+	struct frame before;
 	ZydisDecodedInstruction insn;
 
+	/* Stubs do what methods do not: move the return address, and change FP. */
+	*len = 0;
+	if (!r->code->any_fp && r->now.ra_reg < 0)
+		*len = plain_length(r->bytes + off, r->code->len - off);
+	if (*len) {
+		r->now.made = 0;
+		return false;
+	}
+	before = r->now;
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&r->decoder, NULL, r->bytes + off,
 							r->code->len - off, &insn))) {
 		*len = 1;

@@ -329,14 +329,14 @@ static void count_frames(void)
 }
 
 /*
- * In an epilogue the VM takes SP to be what it is in the body, and finds what is there
- * by chance, if anything.
+ * In an epilogue, of a method or of a stub, the VM takes SP to be what it is in the body,
+ * and finds what is there by chance, if anything.
  */
 static bool is_guess(void)
 {
 	struct vm_blob blob;
 
-	return walk.nr && vm_blob_at(walk.ip[0], &blob) && blob.method &&
+	return walk.nr && vm_blob_at(walk.ip[0], &blob) && blob.frame_size &&
 	       walk.ip[0] - blob.start > blob.frame_complete &&
 	       walk.size != (int32_t)blob.frame_size;
 }
