@@ -8,6 +8,16 @@ engines=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../machine/recorded.sh
 . "$machine/recorded.sh"
 
+# text_of RECORDING
+text_of()
+{
+	if [ -e "$work/results/$1.data" ]; then
+		script_of "$work/results/$1.data"
+	else
+		cat "$work/results/$1.script"
+	fi
+}
+
 # judge_stacks TITLE EXE STRICT OF LEAST RECORDING... - prints the shares of those of EXE, and
 # draws them; fails as shares.awk says
 judge_stacks()
@@ -17,7 +27,7 @@ judge_stacks()
 
 	shift 5
 	for name; do
-		script_of "$work/results/$name.data" > "$work/script" || return
+		text_of "$name" > "$work/script" || return
 		"$machine/stacks.py" --root "$dir/root" --ends "$out/ends" --exe "$exe" \
 			--folded "$work/$name.folded" "$work/script" > "$out/$name.facts" || return
 		"$flamegraph" --hash --title "$title, $name" "$work/$name.folded" \
@@ -25,4 +35,18 @@ judge_stacks()
 		facts+=("$out/$name.facts")
 	done
 	awk -v strict="$strict" -v of="$of" -v least="$least" -f "$engines/shares.awk" "${facts[@]}"
+}
+
+# judge_callers MOST RECORDING... - fails if compiled code, which is called from so many
+# places, has returned to more
+judge_callers()
+{
+	local most=$1 name nr
+
+	shift
+	for name; do
+		nr=$(grep -c '^caller ' "$out/$name.facts") || return
+		echo "$name: compiled code returned to $nr places"
+		[ "$nr" -le "$most" ] || return
+	done
 }

@@ -14,7 +14,8 @@ counted apart: "gone" are those amid exec or exit, where there is none.
 Prints "samples N", "complete N", "none N", "gone N", "lost N" of all processes together,
 and "ends N WHERE" for each place where an incomplete stack ends, the most frequent
 first; "compiled N" and "compiled-complete N" of those that go through code of no file, if
-there are any, and "called N" and "called-complete N" of these, where they begin in a file.
+there are any, and "called N" and "called-complete N" of these, where they begin in a file; and
+"caller N WHERE" for each place in a file to which such code returns in the complete ones.
 WHERE also says whether code without CFI was on the way, from which on a walk goes by what the
 frame pointer happens to be, whether the CFI of the last function has a CFA that the kernel can
 have, and whether the tool keeps no more frames.
@@ -112,6 +113,7 @@ class Judge:
         self.processes = collections.defaultdict(lambda: [Process()])
         self.facts = collections.Counter()
         self.where = collections.Counter()
+        self.callers = collections.Counter()
         self.folded = collections.Counter()
         self.times = collections.Counter()
 
@@ -160,7 +162,8 @@ class Judge:
         # What is no code on the way was invented, wherever it leads.
         paths = [process.find(addr)[0] for addr, _ in frames]
         complete = bool(path and self.ends.have(path, offset) and all(paths))
-        if any(p and not is_file(p) and not p.startswith("[") for p in paths):
+        compiled = [bool(p and not is_file(p) and not p.startswith("[")) for p in paths]
+        if any(compiled):
             self.facts["compiled"] += count
             self.facts["compiled-complete"] += count * complete
             if paths[0] and is_file(paths[0]):
@@ -168,6 +171,10 @@ class Judge:
                 self.facts["called-complete"] += count * complete
         if complete:
             self.facts["complete"] += count
+            for i in range(len(frames) - 1):
+                if compiled[i] and not compiled[i + 1]:
+                    path, offset = process.find(frames[i + 1][0])
+                    self.callers["%s+%#x" % (path.rsplit("/", 1)[-1], offset)] += count
         else:
             amid = amid or self.in_execve(*process.find(frames[0][0]))
             cut = ", cut at %d frames" % MOST_FRAMES if full else ""
@@ -289,6 +296,8 @@ class Judge:
         for key in ("compiled", "compiled-complete", "called", "called-complete"):
             if key in self.facts:
                 print(key, self.facts[key])
+        for where, count in self.callers.most_common():
+            print("caller", count, where)
         for where, count in self.where.most_common():
             print("ends", count, where)
 

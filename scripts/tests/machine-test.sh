@@ -109,6 +109,18 @@ judged "what is mapped over the program is not the program" \
 	"$(printf '%s\n' 'samples 1' 'complete 0' 'none 0' 'gone 0' 'lost 0' \
 	'compiled 1' 'compiled-complete 0' 'ends 1 compiled code, past compiled code')" "$work/over"
 
+{
+	mapped
+	echo 'prog  7/7  1.500000: PERF_RECORD_MMAP2 7/7: [0x3000(0x1000) @ 0 00:00 0 0]: rwxp //anon'
+	sample 7 2.000000 '5200 f' '3100 [unknown]' '3200 [unknown]' '5100 main' '5020 _start'
+	sample 7 2.100000 '3100 [unknown]' '5100 main' '5020 _start'
+	sample 7 2.200000 '9100 g' '3100 [unknown]' '5180 main' '42 [unknown]'
+} > "$work/called"
+judged "compiled code, what it has called, and where it returns to" \
+	"$(printf '%s\n' 'samples 3' 'complete 2' 'none 0' 'gone 0' 'lost 0' 'compiled 3' \
+	'compiled-complete 2' 'called 2' 'called-complete 1' 'caller 2 prog+0x1100' \
+	'ends 1 main (prog), then no code, past compiled code')" "$work/called"
+
 mapped > "$work/maps"
 cat > "$work/bpftrace" <<-END
 	@[7, 

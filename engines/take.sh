@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154
+#
+# For in-guest.sh of an engine, which sources this and has set hertz: how stacks are taken
+# of what runs in /opt/root.
+
+# For who sources this:
+# shellcheck disable=SC2034
+root=/opt/root preload=/usr/lib/x86_64-linux-gnu/codectl/libcodectl-preload.so
+
+mount -t proc proc $root/proc
+mount --bind /dev $root/dev
+mkdir -p /out
+
+# in_root COMMAND...
+in_root()
+{
+	chroot $root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
+}
+
+# take NAME FILES COMMAND... - stacks of the command in the root, with tables of FILES there,
+# separated by blanks, if there are any
+take()
+{
+	taken=$1 tables=$2
+	shift 2
+	set -- perf record -q -e cpu-clock -F "$hertz" --call-graph fp,defer -o /tmp/data -- \
+		chroot $root env -i PATH=/usr/bin HOME=/root LC_ALL=C.UTF-8 "$@"
+	if [ -n "$tables" ]; then
+		set -- -- "$@"
+		for file in $tables; do
+			set -- "$root$file" "$@"
+		done
+		set -- codectl attach "$@"
+	fi
+	"$@" > "/out/$taken.output" 2> "/out/$taken.errors" || {
+		cat "/out/$taken.errors" >&2
+		return 1
+	}
+	perf script -i /tmp/data --no-inline --max-stack 512 -F comm,pid,tid,time,ip,sym \
+		--show-mmap-events --show-task-events --show-lost-events \
+		> "/out/$taken.script" 2>> "/out/$taken.errors"
+	rm /tmp/data
+}
