@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Says which code of the files in a tree has call frame information (.eh_frame), and of what kind."""
+"""Says which code of the files in a tree has call frame information (.eh_frame), and of what kind,
+and which function it is in."""
 import bisect
 import functools
 import struct
@@ -20,6 +21,7 @@ PLT = b"\x77\x08\x80\x00\x3f\x1a"
 ELF64 = b"\x7fELF\x02\x01"
 EXECUTABLE = 1
 LOAD = 1
+FUNCTION = 2
 
 
 def leb(data, at):
@@ -77,6 +79,7 @@ class Elf:
             self.read_frames(*named[b".eh_frame"][3:6])
         self.ranges.sort()
         self.unsayable.sort()
+        self.named = named
 
     def name(self, at):
         return self.data[at:self.data.index(b"\0", at)]
@@ -96,10 +99,22 @@ class Elf:
                     self.add(start, nr, self.unsayable)
             at += 4 + length
 
-    def add(self, start, size, ranges):
+    @functools.cached_property
+    def functions(self):
+        functions = []
+        for table, strings in (b".symtab", b".strtab"), (b".dynsym", b".dynstr"):
+            if table in self.named and strings in self.named:
+                _, _, _, _, offset, size = self.named[table]
+                for name, info, _, _, start, nr in struct.iter_unpack(
+                        "<IBBHQQ", self.data[offset:offset + size]):
+                    if info & 15 == FUNCTION and nr:
+                        self.add(start, nr, functions, self.named[strings][4] + name)
+        return sorted(functions)
+
+    def add(self, start, size, ranges, *what):
         for _, _, offset, addr, _, filesz in self.segments:
             if addr <= start < addr + filesz:
-                ranges.append((start - addr + offset, start - addr + offset + size))
+                ranges.append((start - addr + offset, start - addr + offset + size, *what))
 
     @staticmethod
     def is_in(ranges, offset):
@@ -111,6 +126,12 @@ class Elf:
 
     def says(self, offset):
         return not self.is_in(self.unsayable, offset)
+
+    def function(self, offset):
+        if not self.is_in(self.functions, offset):
+            return ""
+        found = self.functions[bisect.bisect(self.functions, (offset, 1 << 64)) - 1]
+        return self.name(found[2]).decode(errors="replace")
 
 
 class Files:
@@ -150,3 +171,8 @@ class Files:
     def covers(self, path, offset):
         elf = self.known(path)
         return elf is None or elf.covers(offset)
+
+    def function(self, path, offset):
+        """The name of the function there, or ""."""
+        elf = self.known(path)
+        return elf.function(offset) if elf else ""

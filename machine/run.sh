@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: run.sh DIR PACKAGES AGREE OUT [SETTING=VALUE...]
+# usage: run.sh [--judge] DIR PACKAGES AGREE OUT [SETTING=VALUE...]
 #
 # Boots the machine in DIR, has it take the matrix and install and remove what is in
 # PACKAGES, and judges the stacks: OUT gets table.txt, facts, agree.txt, packages.tap,
 # and a flame graph for each program and tool; what was recorded stays in OUT/work where
-# this fails. AGREE has stackdump and stackcheck. The settings are those of matrix/run:
-# seconds, agree_seconds, hertz, programs, tools. Fails if the machine does, a test of
-# the packages, or a tool that has too few stacks or incomplete ones, or wrong ones.
+# this fails, and with --judge that is judged again. AGREE has stackdump and stackcheck.
+# The settings are those of matrix/run: seconds, agree_seconds, hertz, programs, tools.
+# Fails if the machine does, a test of the packages, or a tool that has too few stacks or
+# incomplete ones, or wrong ones.
 
 set -eu -o pipefail
 
@@ -23,10 +24,15 @@ die()
 	exit 1
 }
 
-[ $# -ge 4 ] || die "usage: run.sh DIR PACKAGES AGREE OUT [SETTING=VALUE...]"
+again=0
+if [ "${1:-}" = --judge ]; then
+	again=1
+	shift
+fi
+[ $# -ge 4 ] || die "usage: run.sh [--judge] DIR PACKAGES AGREE OUT [SETTING=VALUE...]"
 dir=$(realpath "$1") packages=$2 agree=$3 out=$4
 shift 4
-rm -rf "$out"
+[ $again = 1 ] || rm -rf "$out"
 work=$out/work
 mkdir -p "$out/flame" "$work" "$dir/root/var/tmp/judged"
 trap 'rm -rf "$dir/root/var/tmp/judged"' EXIT
@@ -150,8 +156,10 @@ draw_user()
 	done
 }
 
-make_job "$@"
-boot_job --memory 6G
+if [ $again = 0 ]; then
+	make_job "$@"
+	boot_job --memory 6G
+fi
 find_ends
 judge_all > "$out/facts"
 failed=0

@@ -44,7 +44,7 @@ BCC_HEAD = re.compile(r"    -\s+(.*) \((\d+)\)$")
 # The tool itself is a program of the matrix: python3.
 BCC_SELF = "profile-bpfcc"
 # BPF's own map of stacks, which bcc and bpftrace 0.17 use, keeps one for each hash: -17 is
-# -EEXIST.
+# -EEXIST.  bpftrace says so before all stacks, and not of which.
 BCC_MISSED = "    [Missed User Stack]"
 BPF_MISSED = "ERROR: failed to look up stack id -17 "
 # Times are for the flame graph alone.
@@ -213,7 +213,9 @@ class Judge:
             if path is None:
                 break
             if is_file(path):
-                name = re.sub(r"(?<=\w)[(<\[ ].*", "", name) or "%#x" % offset
+                # bpftrace 0.17 has none.
+                name = re.sub(r"(?<=\w)[(<\[ ].*", "", name) or \
+                    self.files.function(path, offset - (i > 0)) or "%#x" % offset
                 last = "%s (%s)" % (name, path.rsplit("/", 1)[-1])
                 said = self.files.says(path, offset - (i > 0))
                 # A return address may be that of the next function.
@@ -259,19 +261,19 @@ class Judge:
 
     def counted(self, lines):
         """What bpftrace or bcc has counted."""
-        pid, frames, add, missed = None, [], self.count, False
+        pid, frames, add, missed, refused = None, [], self.count, False, False
         for line in lines:
             line = line.rstrip("\n")
-            missed = missed or line == BCC_MISSED or line.startswith(BPF_MISSED)
+            missed = missed or line == BCC_MISSED
+            refused = refused or line.startswith(BPF_MISSED)
             if line.startswith("@"):
                 add = self.time if line.startswith(BPF_TIMES) else self.count
             if BPF_EMPTY.match(line):
                 pid, count = map(int, BPF_EMPTY.match(line).groups())
-                if not missed:
+                if not refused:
                     add(pid, [], count)
                 elif add == self.count:
                     self.facts["lost"] += count
-                missed = False
             elif BPF_HEAD.match(line):
                 pid, frames = int(BPF_HEAD.match(line)[1]), []
             elif BCC_HEAD.match(line):
