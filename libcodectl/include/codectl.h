@@ -115,7 +115,7 @@ int codectl_elf_unregister(const void *phdr, size_t phnum, uint64_t bias);
  *	is not kept; codectl_region_compact() puts together what is free.
  * @granule_shift: with %CODECTL_REGION_GRANULES, binary logarithm of the bytes of a
  *	granule: %CODE_JIT_MIN_SHIFT, as for 0, to %CODE_JIT_MAX_SHIFT.  A granule
- *	with code takes 4 bytes.
+ *	with code takes 8 bytes.
  * @__reserved2: 0
  * @__reserved: 0
  */

@@ -7,6 +7,9 @@
  * ago finds out.  It is odd while the record is free, of which there is a list for
  * each size.
  *
+ * Records of many functions are not in the cache.  To retire one takes what the writer
+ * keeps of each granule, and its record is freed a few functions later, when it is there.
+ *
  * A fork() of another thread in the middle of it all leaves the child with a record
  * too few, or with a function that is in some of its granules only: a rest.  Others
  * may come into the rest of its granules, and it goes with any range that it is in.
@@ -40,11 +43,6 @@ static void order_for_fork(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-static uint64_t record_end(const struct code_jit_record *record)
-{
-	return (uint64_t)record->start + record->len;
-}
-
 /* The list of free records with room for so many rows, and how many that is. */
 static unsigned int size_class(uint32_t nr, uint64_t *room)
 {
@@ -62,6 +60,47 @@ static unsigned int size_class(uint32_t nr, uint64_t *room)
 	return 2 * half + top;
 }
 
+static void free_record(struct codectl_region *region, uint32_t slot)
+{
+	struct code_jit_record *record = record_at(region, slot);
+	uint64_t room;
+	uint32_t *list = &region->records_free[size_class(record->nr, &room)];
+
+	store_u32(&record->seq, record->seq + 1);
+	/*
+	 * Before the record changes: pairs with the read barrier after it in the
+	 * kernel's granule_end().
+	 */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	store_u32(&record->start, *list);
+	order_for_fork();
+	*list = slot;
+}
+
+/* Frees the one that was retired so many functions ago, if there is one. */
+static uint32_t *next_retired(struct codectl_region *region)
+{
+	uint32_t *place = &region->retired[region->next_retired];
+	uint32_t slot = *place;
+
+	region->next_retired = (region->next_retired + 1) % CODECTL_RETIRED;
+	if (slot) {
+		*place = 0;
+		order_for_fork();
+		free_record(region, slot);
+	}
+
+	return place;
+}
+
+static void free_records(struct codectl_region *region)
+{
+	unsigned int i;
+
+	for (i = 0; i < CODECTL_RETIRED; i++)
+		next_retired(region);
+}
+
 /* A record that no slot names; its seq is odd if one ever did.  NULL: none left. */
 static struct code_jit_record *take_record(struct codectl_region *region,
 					   uint32_t nr)
@@ -71,6 +110,8 @@ static struct code_jit_record *take_record(struct codectl_region *region,
 	uint32_t *list;
 
 	list = &region->records_free[size_class(nr, &room)];
+	if (!*list)
+		free_records(region);
 	if (*list) {
 		record = record_at(region, *list);
 		*list = record->start;
@@ -107,6 +148,20 @@ static void write_record(struct code_jit_record *record,
 				 __ATOMIC_RELEASE);
 }
 
+/* What is kept of the granules from @first to before @end. */
+static void keep(struct codectl_region *region, uint64_t first, uint64_t end,
+		 const struct codectl_func *func)
+{
+	uint32_t nr = func->nr < CODECTL_MANY_ROWS ? func->nr : CODECTL_MANY_ROWS;
+	uint64_t i;
+
+	for (i = first; i < end; i++)
+		region->kept[i] = (struct codectl_granule) { .nr = nr };
+	region->kept[first].begin = func->off - (first << region->granule_shift) + 1;
+	region->kept[end - 1].end = (uint64_t)func->off + func->len -
+				    ((end - 1) << region->granule_shift);
+}
+
 /* -EEXIST: there is a function in one of its granules. */
 int codectl_granules_add(struct codectl_region *region,
 			 const struct codectl_func *func)
@@ -126,6 +181,8 @@ int codectl_granules_add(struct codectl_region *region,
 
 	write_record(record, func);
 	region->rows_live += func->nr;
+	keep(region, first, end, func);
+	order_for_fork();
 	for (i = first; i < end; i++)
 		/*
 		 * After the record: pairs with the read barrier after the slot
@@ -137,43 +194,52 @@ int codectl_granules_add(struct codectl_region *region,
 	return 0;
 }
 
-static void free_record(struct codectl_region *region, uint32_t slot)
-{
-	struct code_jit_record *record = record_at(region, slot);
-	uint64_t i, end = codectl_granules(region, record_end(record)), room;
-	uint32_t *list = &region->records_free[size_class(record->nr, &room)];
+/*
+ * struct run - a function, by its granules
+ * @first: the first one
+ * @end: the one after the last
+ * @start: the first byte of the text that is its own
+ * @stop: the byte after the last
+ * @rest: it is the rest of a function
+ */
+struct run {
+	uint64_t first;
+	uint64_t end;
+	uint64_t start;
+	uint64_t stop;
+	bool rest;
+};
 
-	/* Of a rest, others may be in the other granules. */
-	for (i = record->start >> region->granule_shift; i < end; i++) {
-		if (region->slots[i] == slot)
-			store_u32(&region->slots[i], 0);
+/* The one that has the granule @i; slots are stored in their order, to retire too. */
+static struct run find_run(const struct codectl_region *region, uint64_t i)
+{
+	uint64_t nr = codectl_granules(region, region->text_len);
+	struct run run = { .first = i, .end = i + 1 };
+	const struct codectl_granule *first, *last;
+	uint32_t slot = region->slots[i];
+
+	while (run.first && region->slots[run.first - 1] == slot)
+		run.first--;
+	while (run.end < nr && region->slots[run.end] == slot)
+		run.end++;
+	first = &region->kept[run.first];
+	last = &region->kept[run.end - 1];
+	run.rest = !first->begin || !last->end;
+	run.start = run.first << region->granule_shift;
+	run.stop = run.end << region->granule_shift;
+	if (!run.rest) {
+		run.start += first->begin - 1;
+		run.stop = ((run.end - 1) << region->granule_shift) + last->end;
 	}
-	order_for_fork();
-	store_u32(&record->seq, record->seq + 1);
-	/*
-	 * Before the record changes: pairs with the read barrier after it in the
-	 * kernel's granule_end().
-	 */
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	store_u32(&record->start, *list);
-	order_for_fork();
-	*list = slot;
+
+	return run;
 }
 
-/* Slots are stored in the order of granules, be it to publish or to retire. */
-static bool is_rest(const struct codectl_region *region, uint32_t slot)
+static uint32_t rows_of(const struct codectl_region *region, uint64_t i)
 {
-	const struct code_jit_record *record = record_at(region, slot);
-	uint64_t first = record->start >> region->granule_shift;
-	uint64_t last = (record_end(record) - 1) >> region->granule_shift;
+	uint32_t nr = region->kept[i].nr;
 
-	return region->slots[first] != slot || region->slots[last] != slot;
-}
-
-/* Whether a function is in the range in part at least. */
-static bool is_in(const struct code_jit_record *record, uint64_t off, uint64_t end)
-{
-	return record_end(record) > off && record->start < end;
+	return nr < CODECTL_MANY_ROWS ? nr : record_at(region, region->slots[i])->nr;
 }
 
 /* Counts the rows in a range.  -EINVAL: a function is there in part only. */
@@ -181,25 +247,34 @@ static int count_rows(const struct codectl_region *region, uint64_t off,
 		      uint64_t end)
 {
 	uint64_t i = off >> region->granule_shift;
-	const struct code_jit_record *record;
-	uint32_t slot, before = 0;
+	struct run run;
 	int nr = 0;
 
 	for (; i < codectl_granules(region, end); i++) {
-		slot = region->slots[i];
-		if (!slot || slot == before)
+		if (!region->slots[i])
 			continue;
-		before = slot;
-		record = record_at(region, slot);
-		if (!is_in(record, off, end))
+		run = find_run(region, i);
+		i = run.end - 1;
+		if (run.stop <= off || run.start >= end)
 			continue;
-		if ((record->start < off || record_end(record) > end) &&
-		    !is_rest(region, slot))
+		if ((run.start < off || run.stop > end) && !run.rest)
 			return -EINVAL;
-		nr += record->nr;
+		nr += rows_of(region, run.first);
 	}
 
 	return nr;
+}
+
+static void unlink_run(struct codectl_region *region, const struct run *run)
+{
+	uint32_t slot = region->slots[run->first];
+	uint64_t i;
+
+	for (i = run->first; i < run->end; i++)
+		store_u32(&region->slots[i], 0);
+	order_for_fork();
+	__builtin_prefetch(record_at(region, slot), 1);
+	*next_retired(region) = slot;
 }
 
 /* How many rows retire, or -EINVAL as above. */
@@ -208,14 +283,17 @@ int codectl_granules_retire(struct codectl_region *region, uint64_t off,
 {
 	int nr = count_rows(region, off, end);
 	uint64_t i = off >> region->granule_shift;
-	uint32_t slot;
+	struct run run;
 
 	if (nr <= 0)
 		return nr;
 	for (; i < codectl_granules(region, end); i++) {
-		slot = region->slots[i];
-		if (slot && is_in(record_at(region, slot), off, end))
-			free_record(region, slot);
+		if (!region->slots[i])
+			continue;
+		run = find_run(region, i);
+		i = run.end - 1;
+		if (run.stop > off && run.start < end)
+			unlink_run(region, &run);
 	}
 	region->rows_live -= nr;
 

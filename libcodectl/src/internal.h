@@ -39,6 +39,23 @@ enum codectl_listener {
 	CODECTL_NR_LISTENERS,
 };
 
+/* As many as are on their way into the cache at once. */
+#define CODECTL_RETIRED		16
+/* So many rows or more are counted by the record. */
+#define CODECTL_MANY_ROWS	63
+
+/**
+ * struct codectl_granule - what the writer keeps of a granule with code
+ * @begin: the byte of it at which its function begins, and one; 0: it began before
+ * @end: how many bytes there are to the function's end; 0: it goes on after it
+ * @nr: rows of the function, or %CODECTL_MANY_ROWS
+ */
+struct codectl_granule {
+	uint32_t begin : 13;
+	uint32_t end : 13;
+	uint32_t nr : 6;
+};
+
 /**
  * struct codectl_region - a region
  * @text_start: first byte of the text
@@ -52,6 +69,7 @@ enum codectl_listener {
  * @max_tables: tables that there is space for
  * @granule_shift: of a granule map, or 0
  * @slots: those of a granule map, from the start of a page on
+ * @kept: what the writer keeps of each granule
  * @pool: its pool
  * @pool_len: bytes of it
  * @registered: whether the kernel knows the region
@@ -67,6 +85,8 @@ enum codectl_listener {
  * @tail: the last table, or one before it
  * @pool_used: bytes of the pool that are records, be they free
  * @rows_live: rows of functions in the map
+ * @retired: slots of records that are not free yet, though nothing names them; 0: none
+ * @next_retired: the place in it that is used next
  * @records_free: for each size of a record, the slot of the first that is free, or 0
  * @names_used: units that have been used
  * @names_free: for each length of a block, the first that is free, or 0
@@ -92,6 +112,7 @@ struct codectl_region {
 	uint32_t max_tables;
 	uint32_t granule_shift;
 	uint32_t *slots;
+	struct codectl_granule *kept;
 	char *pool;
 	uint64_t pool_len;
 	uint32_t registered;
@@ -106,6 +127,8 @@ struct codectl_region {
 	CODECTL_LINE struct code_jit_unwind_table *tail;
 	uint64_t pool_used;
 	uint64_t rows_live;
+	uint32_t retired[CODECTL_RETIRED];
+	uint32_t next_retired;
 	uint32_t records_free[CODECTL_RECORD_SIZES];
 	uint64_t names_used;
 	uint32_t names_free[CODECTL_NAME_ORDERS];

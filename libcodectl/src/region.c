@@ -93,6 +93,8 @@ static void lay_out_map(struct codectl_region *region,
 	region->map_len = (region->map_len + CODECTL_PAGE - 1) & -CODECTL_PAGE;
 	region->slots = add_part(region, sizeof(uint32_t) *
 				 codectl_granules(region, region->text_len));
+	region->kept = add_part(region, sizeof(*region->kept) *
+				codectl_granules(region, region->text_len));
 	region->pool_used = CODE_JIT_RECORD_ALIGN;
 	region->pool_len = region->pool_used + rows * CODECTL_FRE_SIZE;
 	if (region->pool_len > max)
@@ -192,6 +194,7 @@ static struct codectl_region *map_region(const struct codectl_region *layout)
 	}
 	if (region->granule_shift) {
 		region->slots = (void *)(map + (uintptr_t)layout->slots);
+		region->kept = (void *)(map + (uintptr_t)layout->kept);
 		region->pool = map + (uintptr_t)layout->pool;
 	}
 
