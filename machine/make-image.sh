@@ -26,7 +26,7 @@ mkdir -p "$dir"
 dir=$(realpath "$dir")
 
 # What a machine has, what is profiled, and what profiles, all of the release.
-system="systemd-sysv udev dbus kmod initramfs-tools zstd xz-utils iproute2 procps
+system="systemd-sysv udev dbus kmod mount initramfs-tools zstd xz-utils iproute2 procps
 	openssh-server openssh-client libtracefs1"
 profiled="bash perl python3 gawk sqlite3 postgresql nginx nodejs git g++ ripgrep golang-go
 	musl-tools apache2-utils"

@@ -54,8 +54,9 @@ KERNEL = 1 << 63
 MOST_FRAMES = 127
 # What the kernel is in where a program is not there yet, or no longer.
 AMID_EXEC = re.compile(r"bprm_execve|begin_new_exec|load_elf_binary|setup_arg_pages")
-# What it is in when it takes a deferred stack: the chain belongs to the sample before.
-AMID_WALK = re.compile(r"process_unwind_deferred")
+# What it is in when it takes a deferred stack, or delivers a signal before it is back in
+# user space: perf takes the chain for samples before it alone.
+AMID_WALK = re.compile(r"process_unwind_deferred|arch_do_signal_or_restart")
 AMID_EXIT = re.compile(r"do_exit|do_group_exit|exit_mmap|exit_mm|mmput")
 # mov $__NR_execve,%eax; syscall: what follows is where the registers say that it is.
 EXECVE = b"\xb8\x3b\0\0\0\x0f\x05"
@@ -307,7 +308,7 @@ class Judge:
 def add_frame(frames, line):
     match = FRAME.match(line.rstrip("\n"))
     if match:
-        name = re.sub(r"\+\d+( \(.*\))?$| \(.*\)$", "", match[2] or "")
+        name = re.sub(r"\+(0x[0-9a-f]+|\d+)( \(.*\))?$| \(.*\)$", "", match[2] or "")
         unknown = name == "[unknown]" or name.startswith("0x")
         frames.append((int(match[1], 16), "" if unknown else name))
 

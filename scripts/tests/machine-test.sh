@@ -128,7 +128,7 @@ cat > "$work/bpftrace" <<-END
 	    5020 0x5020 ([unknown])
 	]: 40
 	@[7, 
-	    5200 f+12 (/usr/bin/prog)
+	    5200 f+0x1c (/usr/bin/prog)
 	    42 0x42 ([unknown])
 	]: 2
 	@[7, ]: 3
