@@ -43,6 +43,12 @@ void frame_begin(struct frame *frame, enum code_state state, uint32_t size)
 	}
 }
 
+bool frame_is_lost(const struct frame *frame)
+{
+	return !frame->interpreted &&
+	       (frame->ra == NOWHERE || (frame->base == NOWHERE && frame->sp == NOWHERE));
+}
+
 void frame_row(const struct frame *frame, bool by_sp, struct code_jit_unwind_fre *row)
 {
 	*row = (struct code_jit_unwind_fre){ .info = CODE_FRE_UNKNOWN };
@@ -52,8 +58,7 @@ void frame_row(const struct frame *frame, bool by_sp, struct code_jit_unwind_fre
 		row->info = CODE_FRE_SP_SAVED | CODE_FRE_FP_SAVED;
 		return;
 	}
-	if (frame->ra == NOWHERE ||
-	    (frame->base == NOWHERE && frame->sp == NOWHERE))
+	if (frame_is_lost(frame))
 		return;
 	row->info = 0;
 	row->cfa_off = frame->base;

@@ -44,6 +44,9 @@ struct frame {
 	bool interpreted;
 };
 
+/* Whether nothing is known of the caller. */
+bool frame_is_lost(const struct frame *frame);
+
 void frame_begin(struct frame *frame, enum code_state state, uint32_t size);
 /* @by_sp: by SP where both it and FP would do. */
 void frame_row(const struct frame *frame, bool by_sp, struct code_jit_unwind_fre *row);

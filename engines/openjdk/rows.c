@@ -10,8 +10,10 @@
 /*
  * Code is read once from its start to its end.  What is known at a branch is kept for
  * the place that it leads to; where a place is only reached by branches from behind
- * it, the code is read once more.
+ * it, the code is read once more, and again where that leads to further such places.
  */
+#define MAX_TIMES	8
+
 struct reader {
 	struct rows *rows;
 	const struct code *code;
@@ -94,7 +96,9 @@ static void branch(struct reader *r, uint32_t from, int64_t to)
 {
 	struct rows *rows = r->rows;
 
-	if (from < r->code->body || to < 0 || to >= r->code->len)
+	/* Others may come there that know more. */
+	if (from < r->code->body || to < 0 || to >= r->code->len ||
+	    (frame_is_lost(&r->now) && r->now.ra_reg < 0 && r->now.copy == NOWHERE))
 		return;
 	if (!rows->at[to]) {
 		if (to <= from && agrees(r, to))
@@ -283,6 +287,7 @@ int rows_of(struct rows *rows, const struct code *code)
 		.code = code,
 		.bytes = (const uint8_t *)(uintptr_t)code->start,
 	};
+	unsigned int times = MAX_TIMES;
 	int ret;
 
 	ret = grow((void **)&rows->at, &rows->max_at, code->len, sizeof(*rows->at));
@@ -295,9 +300,9 @@ int rows_of(struct rows *rows, const struct code *code)
 	    !ZYAN_SUCCESS(ZydisDecoderEnableMode(&r.decoder, ZYDIS_DECODER_MODE_MINIMAL,
 						 ZYAN_TRUE)))
 		return -EINVAL;
-	ret = read_all(&r);
-	if (!ret && r.again)
+	do {
 		ret = read_all(&r);
+	} while (!ret && r.again && --times);
 
 	return ret;
 }

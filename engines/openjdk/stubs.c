@@ -50,6 +50,8 @@ static const struct kind kinds[] = {
 	/* A thaw or a freeze takes frames away, or puts them there. */
 	{ "Cont thaw", STATE_LOST, STATE_LOST },
 	{ "cont_", STATE_LOST, STATE_LOST },
+	/* The entry comes after a jump. */
+	{ "generic_arraycopy", STATE_CALLED, STATE_CALLED },
 	/* Several entries follow each other. */
 	{ "I2C/C2I adapters", STATE_CALLED, STATE_CALLED },
 	{ "AdapterBlob", STATE_CALLED, STATE_CALLED },
@@ -299,6 +301,14 @@ static int publish(unsigned int at)
 	return publish_run(first, end);
 }
 
+/* Of adapters the VM tells later without what they are for. */
+static bool same_name(const char *a, const char *b)
+{
+	size_t i = strlen(a), j = strlen(b);
+
+	return !strncmp(a, b, i < j ? i : j);
+}
+
 static int add_stub(uint64_t start, uint64_t end, const char *name)
 {
 	unsigned int at = first_after(start);
@@ -306,7 +316,7 @@ static int add_stub(uint64_t start, uint64_t end, const char *name)
 
 	/* The VM tells of all once more when asked for those that it made early. */
 	if (at < nr_stubs && stubs[at].start == start && stubs[at].end == end &&
-	    !strcmp(stubs[at].name, name))
+	    same_name(stubs[at].name, name))
 		return 0;
 	/* A blob that is told of after what is in it says nothing new. */
 	if (at < nr_stubs && start <= stubs[at].start && stubs[at].end <= end &&

@@ -74,6 +74,11 @@ static const struct test tests[] = {
 	  { 0x55, 0x48, 0x8b, 0xec, 0x31, 0xed, 0xc3 },
 	  { { 0, 8, -8, SP }, { 1, 16, -8, SP | SAVED }, { 4, 16, -8, SAVED },
 	    { 6, 16, -8, SP | SAVED } } },
+	/* push %rax; jmp 3f; 1: je 2f; ret; 2: pop %rax; ret; 3: jmp 1b */
+	{ "what is reached from behind it, and leads on",
+	  { .len = 10, .begin = STATE_CALLED, .otherwise = STATE_LOST, .any_fp = true },
+	  { 0x50, 0xeb, 0x05, 0x74, 0x01, 0xc3, 0x58, 0xc3, 0xeb, 0xf9 },
+	  { { 0, 8, -8, SP }, { 1, 16, -8, SP }, { 7, 8, -8, SP }, { 8, 16, -8, SP } } },
 	/* sub %rax, %rsp: SP is anywhere; push %rbp; mov; sub $16, %rsp; nop */
 	{ "a frame that is made where SP is not known",
 	  { .len = 12, .begin = STATE_CALLED, .otherwise = STATE_LOST, .any_fp = true },
