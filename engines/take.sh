@@ -18,13 +18,17 @@ in_root()
 	chroot $root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
 }
 
+# What perf records, what it does with that, and how it reads it.
+how='--call-graph fp,defer' then='' read=''
+
 # take NAME FILES COMMAND... - stacks of the command in the root, with tables of FILES there,
 # separated by blanks, if there are any
 take()
 {
 	taken=$1 tables=$2
 	shift 2
-	set -- perf record -q -e cpu-clock -F "$hertz" --call-graph fp,defer -o /tmp/data -- \
+	# shellcheck disable=SC2086
+	set -- perf record -q -e cpu-clock -F "$hertz" $how -o /tmp/data -- \
 		chroot $root env -i PATH=/usr/bin HOME=/root LC_ALL=C.UTF-8 "$@"
 	if [ -n "$tables" ]; then
 		set -- -- "$@"
@@ -37,7 +41,12 @@ take()
 		cat "/out/$taken.errors" >&2
 		return 1
 	}
-	perf script -i /tmp/data --no-inline --max-stack 512 -F comm,pid,tid,time,ip,sym \
+	if [ -n "$then" ]; then
+		$then -i /tmp/data -o /tmp/data.new 2>> "/out/$taken.errors" &&
+			mv /tmp/data.new /tmp/data || return
+	fi
+	# shellcheck disable=SC2086
+	perf script -i /tmp/data $read --no-inline --max-stack 512 -F comm,pid,tid,time,ip,sym \
 		--show-mmap-events --show-task-events --show-lost-events \
 		> "/out/$taken.script" 2>> "/out/$taken.errors"
 	rm /tmp/data

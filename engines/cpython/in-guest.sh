@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # What ../guest.sh has the guest do: Debian's Python 3.15 with its compiler, as it is, with
-# tables, and with the preload, at work on bench/load.py; what is recorded goes to /out. The
-# file "settings" has seconds, for the last, and hertz.
+# jitdump, with tables, and with the preload, at work on bench/load.py; what is recorded
+# goes to /out. The file "settings" has seconds, for the last, and hertz.
 
 set -eu
 
@@ -25,6 +25,12 @@ for line in open("/proc/self/maps"):
 
 files=$(objects)
 take without '' PYTHON_JIT=1 $python /opt/bench/load.py $((seconds / 4))
+# What its users have: unwinding information for each function, of stacks that are kept.
+mount -t tmpfs tmpfs $root/tmp
+mount --bind $root/tmp /tmp
+how='-k 1 --call-graph dwarf,16384' then='perf inject --jit' read="--symfs $root"
+take jitdump '' PYTHON_JIT=1 $python -X perf_jit /opt/bench/load.py $((seconds / 4))
+how='--call-graph fp,defer' then='' read=''
 take tables "$files" PYTHON_JIT=1 $python /opt/bench/load.py $((seconds / 4))
 take preload "$files" LD_PRELOAD=$preload PYTHON_JIT=1 $python /opt/bench/load.py "$seconds"
 in_root LD_PRELOAD=$preload PYTHON_JIT=1 $python /opt/bench/load.py 20 > /out/output &

@@ -80,8 +80,8 @@ public class Churn {
 		}
 	}
 
-	static void work(int seed, long end) {
-		for (int i = seed; System.nanoTime() < end; i++) {
+	static void work(int seed, int rounds, long end) {
+		for (int i = seed; i < seed + rounds && System.nanoTime() < end; i++) {
 			streams(i);
 			shapes(i);
 			throwing(i);
@@ -91,16 +91,20 @@ public class Churn {
 		}
 	}
 
+	/** The argument is seconds, or, after an x, rounds of each thread. */
 	public static void main(String[] args) throws InterruptedException {
-		long end = System.nanoTime() + Long.parseLong(args[0]) * 1_000_000_000L;
+		boolean counted = args[0].startsWith("x");
+		int rounds = counted ? Integer.parseInt(args[0].substring(1)) : 1 << 30;
+		long seconds = counted ? 1 << 30 : Long.parseLong(args[0]);
+		long end = System.nanoTime() + seconds * 1_000_000_000L;
 		List<Thread> threads = new ArrayList<>();
 		for (int t = 1; t < 3; t++) {
 			int seed = t;
-			Thread thread = new Thread(() -> work(seed * 1000, end));
+			Thread thread = new Thread(() -> work(seed * 1000, rounds, end));
 			thread.start();
 			threads.add(thread);
 		}
-		work(1, end);
+		work(1, rounds, end);
 		for (Thread thread : threads)
 			thread.join();
 	}

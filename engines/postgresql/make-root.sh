@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: make-root.sh DIR MIRROR
+#
+# Makes DIR/root for ../cost.sh: Debian 13 with PostgreSQL, and a cluster of it in /opt/data.
+# What is there is not made anew. It needs root.
+
+set -eu -o pipefail
+
+if [ $# -lt 2 ]; then
+	echo "usage: make-root.sh DIR MIRROR" >&2
+	exit 1
+fi
+mkdir -p "$1"
+dir=$(realpath "$1") mirror=$2
+# shellcheck source=../roots.sh
+. "$(dirname "$0")/../roots.sh"
+
+# shellcheck disable=SC2016
+make_tree root trixie postgresql --customize-hook='chroot "$1" sh -euc "
+	mkdir -p /opt/data
+	chown postgres /opt/data
+	setpriv --reuid postgres --regid postgres --clear-groups \
+		\$(echo /usr/lib/postgresql/*/bin/initdb) -D /opt/data -E UTF8 --no-locale"'

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154
+#
+# For make-root.sh of an engine, which has set dir, mirror, and, where something is built,
+# packages.
+
+# make_tree NAME SUITES PACKAGES [OPTION]... - DIR/NAME, unless it is there: Debian of the first
+# of the suites with packages of all. A mirror that stands still has Release files that have
+# expired.
+make_tree()
+{
+	local name=$1 include=${3// /,} suite
+	local -a suites
+
+	read -r -a suites <<< "$2"
+	shift 3
+	[ ! -e "$dir/$name" ] || return 0
+	rm -rf "${dir:?}/$name.new"
+	for suite in "${suites[@]}"; do
+		printf '%s\n' "deb $mirror $suite main" "deb-src $mirror $suite main"
+	done | mmdebstrap --mode=root --variant=minbase --include="$include" \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		--aptopt='APT::Install-Recommends "false"' \
+		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' "$@" "${suites[0]}" "$dir/$name.new" -
+	mv "$dir/$name.new" "$dir/$name"
+}
+
+# make_build SOURCE PACKAGES - DIR/build, with these, the tarball of SOURCE, if that is not
+# empty, in /sources, and the libcodectl of the packages of this tree
+make_build()
+{
+	local source=$1 deb
+	local -a options=()
+
+	# shellcheck disable=SC2016
+	[ -z "$source" ] || options=(--customize-hook='mkdir "$1/sources" && cd "$1/sources" &&
+		APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -q source --download-only --tar-only '"$source")
+	make_tree build trixie "$2" "${options[@]}"
+	for deb in "$packages"/libcodectl{0,-dev}_*.deb; do
+		dpkg-deb -x "$deb" "$dir/build"
+	done
+}
+
+# in_build COMMAND... - there
+in_build()
+{
+	# shellcheck disable=SC2016
+	unshare --mount --pid --fork --kill-child chroot "$dir/build" env -i \
+		PATH=/usr/bin:/usr/sbin HOME=/root LC_ALL=C.UTF-8 ${PATCHES+PATCHES="$PATCHES"} sh -euc '
+		mount -t proc proc /proc
+		exec "$@"
+		' sh "$@"
+}

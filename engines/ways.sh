@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: ways.sh ENGINE IMAGES DIR PACKAGES OUT [FACTS]
+#
+# Counts in the guest of IMAGES what it costs that nobody samples when ENGINE's programs, in
+# DIR/root, are made fit for it in the ways that the file ENGINE/ways says: instructions, those
+# of the kernel with them, system calls and memory. The libraries are those of PACKAGES.
+# FACTS is where guest.sh or run.sh has left what it has judged, for the shares of complete
+# stacks. OUT gets ways.md. Fails if what is here costs more than 1 % of the instructions.
+
+set -eu -o pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+if [ $# -lt 5 ] || [ ! -e "$here/$1/ways" ]; then
+	echo "usage: ways.sh ENGINE IMAGES DIR PACKAGES OUT [FACTS]" >&2
+	exit 1
+fi
+engine=$1 images=$2 dir=$(realpath "$3") packages=$4 out=$5 facts=${6:-}
+rm -rf "$out"
+mkdir -p "$out/bench"
+out=$(realpath "$out")
+
+dpkg-deb -x "$packages"/libcodectl0_*.deb "$out/library"
+gcc -O2 -static -o "$out/measure" "$here/measure.c"
+bench=$here/$engine/bench
+[ -e "$bench" ] || bench=$out/bench
+"$here/../selftests/qemu/guest.sh" --icount --images "$images" --kernel fast --timeout 3600 \
+	--out "$out" --log "$out/console" \
+	--add "$dir/root:/opt/root" --add "$out/library/usr/lib:/opt/root/usr/lib" \
+	--add "$here/$engine:/opt/engine" --add "$bench:/opt/root/opt/bench" \
+	--add "$here/take.sh:/opt/" --add "$here/ways-in-guest.sh:/opt/" --add "$out/measure:/opt/" -- \
+	sh /opt/ways-in-guest.sh
+awk -v facts="$facts" -f "$here/ways.awk" "$out/ways" | tee "$out/ways.md"
