@@ -308,7 +308,7 @@ class Judge:
 def add_frame(frames, line):
     match = FRAME.match(line.rstrip("\n"))
     if match:
-        name = re.sub(r"\+(0x[0-9a-f]+|\d+)( \(.*\))?$| \(.*\)$", "", match[2] or "")
+        name = re.sub(r"\+(0x[0-9a-f]+|\d+)( [\[(].*)?$| \(.*\)$", "", match[2] or "")
         unknown = name == "[unknown]" or name.startswith("0x")
         frames.append((int(match[1], 16), "" if unknown else name))
 

@@ -128,7 +128,7 @@ cat > "$work/bpftrace" <<-END
 	    5020 0x5020 ([unknown])
 	]: 40
 	@[7, 
-	    5200 f+0x1c (/usr/bin/prog)
+	    5200 f+12 (/usr/bin/prog)
 	    42 0x42 ([unknown])
 	]: 2
 	@[7, ]: 3
@@ -178,7 +178,7 @@ judged "what is in execve, by tools that do not tell" \
 cat > "$work/bcc" <<-END
 	Sampling at 99 Hertz of all threads by user stack for 4 secs.
 
-	    5200 f
+	    5200 f+0x1c [prog]
 	    5020 [unknown]
 	    -                prog name (7)
 	        30
@@ -472,4 +472,20 @@ shares "... one too few" 1 2000 1979 1000 999
 shares "... one of those that compiled code has called" 1 2000 1980 1000 998
 shares "... too few of these" 1 2000 1980 999 999
 shares "... none at all" 1 0 0 0 0
+
+# ways NAME STATUS WAY INSTRUCTIONS - beside a million as it is
+ways()
+{
+	printf '%s\t%d\t%d\t%d\n' 'Engine 1, as it is|-' 1000000 40 5000 "Engine 1, $3|new" "$4" 42 5100 \
+		> "$work/ways"
+	printf '%s\n' 'samples 400' 'complete 399' 'called 0' > "$work/new.facts"
+	awk -v facts="$work" -f "$here/../../engines/ways.awk" "$work/ways" > "$work/ways.md"
+	[ $? = "$2" ] && grep -q '^| Engine 1, as it is | 1000000 | 1.0000 | 40 | 5000 | | |$' "$work/ways.md" &&
+		grep -q "^| Engine 1, $3 | $4 | .* | 42 | 5100 | 99.75 % |  |$" "$work/ways.md"
+	result $? "$1"
+}
+
+ways "what one per cent costs" 0 preload 1010000
+ways "... what costs more" 1 agent 1010001
+ways "... what others cost" 0 'perf map' 2000000
 finish
