@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2034
 #
-# For make-root.sh of an engine, which has set dir, mirror, and, where something is built,
-# packages.
+# For make-root.sh of an engine, which is called with these:
+
+if [ $# -lt 2 ]; then
+	echo "usage: make-root.sh DIR MIRROR PACKAGES" >&2
+	exit 1
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+dir=$(realpath "$1") mirror=$2 packages=$(realpath "${3:-.}")
 
 # make_tree NAME SUITES PACKAGES [OPTION]... - DIR/NAME, unless it is there: Debian of the first
 # of the suites with packages of all. A mirror that stands still has Release files that have

@@ -3,22 +3,14 @@
 #
 # usage: make-root.sh DIR MIRROR PACKAGES
 #
-# Makes DIR/root for ../cost.sh: Debian 13 with its LuaJIT; and, built in DIR/build with the
+# Makes DIR/root for ../ways.sh: Debian 13 with its LuaJIT; and, built in DIR/build with the
 # libcodectl in PACKAGES, the same with the patches, as /opt/luajit/patched, and without them,
 # as /opt/luajit/plain. What is there already of Debian's files is not made anew. It
 # needs root.
 
 set -eu -o pipefail
-
-if [ $# != 3 ]; then
-	echo "usage: make-root.sh DIR MIRROR PACKAGES" >&2
-	exit 1
-fi
-here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$1"
-dir=$(realpath "$1") mirror=$2 packages=$(realpath "$3")
 # shellcheck source=../roots.sh
-. "$here/../roots.sh"
+. "$(dirname "$0")/../roots.sh"
 
 # build NAME [VARIABLE=VALUE]... - with PATCHES of the environment
 build()

@@ -3,21 +3,13 @@
 #
 # usage: make-root.sh DIR MIRROR PACKAGES
 #
-# Makes DIR/root for ../cost.sh: Debian 13 with OpenJDK 21 and, as /opt/jvm, the agent and the
+# Makes DIR/root for ../ways.sh: Debian 13 with OpenJDK 21 and, as /opt/jvm, the agent and the
 # test program, which are built in DIR/build with the libcodectl in PACKAGES. What is there
 # already of Debian's files is not made anew. It needs root.
 
 set -eu -o pipefail
-
-if [ $# != 3 ]; then
-	echo "usage: make-root.sh DIR MIRROR PACKAGES" >&2
-	exit 1
-fi
-here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$1"
-dir=$(realpath "$1") mirror=$2 packages=$(realpath "$3")
 # shellcheck source=../roots.sh
-. "$here/../roots.sh"
+. "$(dirname "$0")/../roots.sh"
 
 jvm=/usr/lib/jvm/java-21-openjdk-amd64
 make_build "" "gcc libc6-dev make openjdk-21-jdk-headless libzydis-dev"

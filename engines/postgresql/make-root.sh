@@ -1,19 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: make-root.sh DIR MIRROR
+# usage: make-root.sh DIR MIRROR [PACKAGES]
 #
-# Makes DIR/root for ../cost.sh: Debian 13 with PostgreSQL, and a cluster of it in /opt/data.
+# Makes DIR/root for ../ways.sh: Debian 13 with PostgreSQL, and a cluster of it in /opt/data.
 # What is there is not made anew. It needs root.
 
 set -eu -o pipefail
-
-if [ $# -lt 2 ]; then
-	echo "usage: make-root.sh DIR MIRROR" >&2
-	exit 1
-fi
-mkdir -p "$1"
-dir=$(realpath "$1") mirror=$2
 # shellcheck source=../roots.sh
 . "$(dirname "$0")/../roots.sh"
 

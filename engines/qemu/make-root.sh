@@ -9,16 +9,8 @@
 # What is there already of Debian's files is not made anew. It needs root.
 
 set -eu -o pipefail
-
-if [ $# != 3 ]; then
-	echo "usage: make-root.sh DIR MIRROR PACKAGES" >&2
-	exit 1
-fi
-here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$1"
-dir=$(realpath "$1") mirror=$2 packages=$(realpath "$3")
 # shellcheck source=../roots.sh
-. "$here/../roots.sh"
+. "$(dirname "$0")/../roots.sh"
 
 # build NAME [OPTION]... - with PATCHES of the environment
 build()
