@@ -27,6 +27,7 @@ void frame_begin(struct frame *frame, enum code_state state, uint32_t size)
 		frame->ra = NOWHERE;
 		frame->ra_reg = REG_DX;
 		frame->fp = 0;
+		frame->aligned = true;
 		break;
 	case STATE_BODY:
 		frame->sp = size;
@@ -262,6 +263,10 @@ static void add_number(struct frame *frame, const ZydisDecodedInstruction *insn)
 	switch (insn->raw.modrm.reg) {
 	case 0:
 		lower_sp(frame, -number);
+		break;
+	case 4:
+		if (number != -16 || !frame->aligned || frame->sp % 16)
+			frame->sp = NOWHERE;
 		break;
 	case 5:
 		if (frame->made == 2) {

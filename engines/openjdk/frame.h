@@ -31,6 +31,8 @@
  * @made: how much of a frame has been made where SP was not known: 1 after
  *	"push %rbp", 2 after "mov %rsp, %rbp"
  * @interpreted: FP points to a frame of the interpreter
+ * @aligned: CFA is a multiple of 16, as in compiled methods: where SP is one by what is
+ *	known, to align it changes nothing
  */
 struct frame {
 	int32_t sp;
@@ -42,6 +44,7 @@ struct frame {
 	int8_t ra_reg;
 	uint8_t made;
 	bool interpreted;
+	bool aligned;
 };
 
 /* Whether nothing is known of the caller. */

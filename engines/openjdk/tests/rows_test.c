@@ -79,6 +79,13 @@ static const struct test tests[] = {
 	  { .len = 10, .begin = STATE_CALLED, .otherwise = STATE_LOST, .any_fp = true },
 	  { 0x50, 0xeb, 0x05, 0x74, 0x01, 0xc3, 0x58, 0xc3, 0xeb, 0xf9 },
 	  { { 0, 8, -8, SP }, { 1, 16, -8, SP }, { 7, 8, -8, SP }, { 8, 16, -8, SP } } },
+	/* push %rdx; sub $8, %rsp; and $-16, %rsp; nop; and $-32, %rsp; nop */
+	{ "SP that is aligned already, and SP that may be not",
+	  { .len = 15, .begin = STATE_JUMPED, .otherwise = STATE_LOST },
+	  { 0x52, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xe4, 0xf0, 0x90, 0x48, 0x83, 0xe4, 0xe0,
+	    0x90 },
+	  { { 0, 0, 0, UNKNOWN }, { 1, 8, -8, SP }, { 5, 16, -8, SP },
+	    { 14, 0, 0, UNKNOWN } } },
 	/* sub %rax, %rsp: SP is anywhere; push %rbp; mov; sub $16, %rsp; nop */
 	{ "a frame that is made where SP is not known",
 	  { .len = 12, .begin = STATE_CALLED, .otherwise = STATE_LOST, .any_fp = true },
