@@ -4,9 +4,10 @@
  *
  *	measure NAME PROGRAM [ARG...]
  *
- * Runs it twice, as the first time files are read.  Of the second it prints NAME and these, separated by tabs: KiB of memory at the most, of the largest
- * process.  Instructions are thousands of them, the microseconds that the processes ran in
- * a guest with -icount, which is an instruction a nanosecond.  Needs tracefs and CAP_PERFMON.
+ * Runs it twice, as the first time files are read.  Of the second it prints NAME and
+ * these, separated by tabs: thousands of instructions, which are the microseconds that the
+ * processes ran in a guest with -icount, an instruction a nanosecond; system calls; KiB of
+ * memory at the most, of the largest process.  Needs tracefs and CAP_PERFMON.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -151,10 +151,11 @@ static void sample(const greg_t *regs)
 			count(frames, nr);
 			return;
 		}
-	} else if (nr == 0 && (!frames[0].compiled || truth_has_none(frames[0].ip))) {
-		seen.no_rule++;
-		return;
 	} else {
+		if (nr == 0 && (!frames[0].compiled || truth_has_none(frames[0].ip))) {
+			seen.no_rule++;
+			return;
+		}
 		nr++;
 	}
 	seen.wrong++;
@@ -246,9 +247,10 @@ static void report(void)
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	next_sigaction()(SIGPROF, &ignore, NULL);
-	dprintf(2, "samples %lu complete %lu no-rule %lu wrong %lu compiled %lu called %lu "
-		"deepest %lu ", seen.samples, seen.complete, seen.no_rule, seen.wrong,
-		seen.compiled, seen.called, seen.deepest);
+	dprintf(2, "samples %lu complete %lu no-rule %lu wrong %lu ", seen.samples,
+		seen.complete, seen.no_rule, seen.wrong);
+	dprintf(2, "compiled %lu called %lu deepest %lu ", seen.compiled, seen.called,
+		seen.deepest);
 	truth_report();
 }
 
