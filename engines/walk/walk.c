@@ -21,6 +21,7 @@
 
 #include <codectl.h>
 
+#include "step.h"
 #include "walk.h"
 
 #define EXPORT		__attribute__((__visibility__("default")))
@@ -38,7 +39,6 @@ static struct {
 static struct { uint64_t start, end; } objects[MAX_OBJECTS];
 static unsigned int nr_objects;
 static uint64_t entry;
-extern void *__libc_stack_end;
 
 /* --- the walk */
 
@@ -51,35 +51,6 @@ static bool in_object(uint64_t ip)
 			return true;
 	}
 	return false;
-}
-
-static bool on_stack(uint64_t addr, uint64_t sp)
-{
-	return addr >= sp && addr <= (uint64_t)(uintptr_t)__libc_stack_end && !(addr & 7);
-}
-
-static uint64_t word(uint64_t addr)
-{
-	return *(uint64_t *)(uintptr_t)addr;
-}
-
-/* Puts the caller of *@ip in place of it; false: @rule leads nowhere. */
-static bool step(const struct codectl_rule *rule, uint64_t *ip, uint64_t *sp, uint64_t *fp,
-		 uint64_t *cfa)
-{
-	*cfa = (rule->info & CODE_FRE_BASE_SP ? *sp : *fp) + rule->cfa_off;
-	if (rule->info & (CODE_FRE_SP_SAVED | CODE_FRE_UNKNOWN | CODE_FRE_FP_UNDEF))
-		return false;
-	if (*cfa <= *sp || !on_stack(*cfa + rule->ra_off, *sp))
-		return false;
-	*ip = word(*cfa + rule->ra_off);
-	if (rule->info & CODE_FRE_FP_SAVED) {
-		if (!on_stack(*cfa + rule->fp_off, *sp - 128))
-			return false;
-		*fp = word(*cfa + rule->fp_off);
-	}
-	*sp = *cfa;
-	return true;
 }
 
 /* Return: whether the walk came to where the program starts. */
@@ -102,7 +73,8 @@ static bool walk(const greg_t *regs, struct walk_frame *frames, int *nr, int *er
 			++*nr;
 			return ip - entry < START_SIZE;
 		}
-		if (!step(&rule, &ip, &sp, &fp, &frame->cfa))
+		if (rule.info & CODE_FRE_FP_UNDEF ||
+		    !step(&rule, &ip, &sp, &fp, &frame->cfa))
 			return false;
 	}
 	return false;

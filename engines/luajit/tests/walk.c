@@ -30,6 +30,8 @@
 
 #include <codectl.h>
 
+#include "../../walk/step.h"
+
 #include "lj_obj.h"
 #include "lj_ccall.h"
 #include "lj_dispatch.h"
@@ -66,7 +68,6 @@ static struct {
 static lua_State *main_thread;
 static uint64_t unwinder, unwinder_end;
 extern char _start[];
-extern void *__libc_stack_end;
 
 lua_State *__real_luaL_newstate(void);
 lua_State *__wrap_luaL_newstate(void);
@@ -103,35 +104,6 @@ static bool is_lua(const struct frame *frame)
 }
 
 /* --- the walk */
-
-static bool on_stack(uint64_t addr, uint64_t sp)
-{
-	return addr >= sp && addr + 8 <= (uint64_t)(uintptr_t)__libc_stack_end + 8 && !(addr & 7);
-}
-
-static uint64_t word(uint64_t addr)
-{
-	return *(uint64_t *)(uintptr_t)addr;
-}
-
-/* Puts the caller of *@ip in place of it; false: @rule leads nowhere. */
-static bool step(const struct codectl_rule *rule, uint64_t *ip, uint64_t *sp, uint64_t *fp,
-		 uint64_t *cfa)
-{
-	*cfa = (rule->info & CODE_FRE_BASE_SP ? *sp : *fp) + rule->cfa_off;
-	if (rule->info & (CODE_FRE_SP_SAVED | CODE_FRE_UNKNOWN))
-		return false;
-	if (*cfa <= *sp || !on_stack(*cfa + rule->ra_off, *sp))
-		return false;
-	*ip = word(*cfa + rule->ra_off);
-	if (rule->info & CODE_FRE_FP_SAVED) {
-		if (!on_stack(*cfa + rule->fp_off, *sp - 128))
-			return false;
-		*fp = word(*cfa + rule->fp_off);
-	}
-	*sp = *cfa;
-	return true;
-}
 
 /* Return: whether the walk came to the end of the stack. */
 static bool walk(const greg_t *regs, struct frame *frames, int *nr, int *error)
