@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
 #
-# What judge does for each engine: for who is called by run.sh, which sets machine, dir, work
-# and out, and has written "ends" there.
+# What judge does for each engine: for who is called by run.sh or guest.sh, which set machine,
+# dir, work and out, and has written "ends" there.
 
 engines=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../machine/recorded.sh

@@ -28,7 +28,8 @@ make_tree()
 	done | mmdebstrap --mode=root --variant=minbase --include="$include" \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
 		--aptopt='APT::Install-Recommends "false"' \
-		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' "$@" "${suites[0]}" "$dir/$name.new" -
+		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+		"$@" "${suites[0]}" "$dir/$name.new" -
 	mv "$dir/$name.new" "$dir/$name"
 }
 
