@@ -174,40 +174,22 @@ static void move(struct frame *frame, int to, int from)
 	}
 }
 
-/* The register that an operand in memory counts from, if it is that and an offset. */
-static int base_of(const ZydisDecodedInstruction *insn)
+/* CFA - the address of an operand in memory. */
+static int32_t distance(const struct frame *frame, const struct insn *insn)
 {
-	int rm = insn->raw.modrm.rm;
-
-	if (insn->raw.rex.B)
-		return -1;
-	if (rm == REG_SP) {
-		if (insn->raw.sib.index != REG_SP || insn->raw.rex.X)
-			return -1;
-		rm = insn->raw.sib.base;
-	}
-
-	return rm == REG_FP && !insn->raw.modrm.mod ? -1 : rm;
-}
-
-/* CFA - the address that such an operand has. */
-static int32_t distance(const struct frame *frame,
-			const ZydisDecodedInstruction *insn)
-{
-	int base = base_of(insn);
 	int32_t from = NOWHERE;
 
-	if (base == REG_SP)
+	if (insn->base == REG_SP)
 		from = frame->sp;
-	else if (base == REG_FP)
+	else if (insn->base == REG_FP)
 		from = frame->base;
 	if (from == NOWHERE)
 		return NOWHERE;
 
-	return from - (int32_t)insn->raw.disp.value;
+	return from - insn->disp;
 }
 
-static void store(struct frame *frame, const ZydisDecodedInstruction *insn, int reg)
+static void store(struct frame *frame, const struct insn *insn, int reg)
 {
 	int32_t to = distance(frame, insn);
 
@@ -217,11 +199,11 @@ static void store(struct frame *frame, const ZydisDecodedInstruction *insn, int 
 		frame->fp = to;
 	/* HotSpot puts it where the place was held free. */
 	if (frame->ra == NOWHERE &&
-	    (reg == frame->ra_reg || (base_of(insn) == REG_FP && to == WORD)))
+	    (reg == frame->ra_reg || (insn->base == REG_FP && to == WORD)))
 		frame->ra = to;
 }
 
-static void load(struct frame *frame, const ZydisDecodedInstruction *insn, int reg)
+static void load(struct frame *frame, const struct insn *insn, int reg)
 {
 	int32_t from = distance(frame, insn);
 
@@ -230,7 +212,7 @@ static void load(struct frame *frame, const ZydisDecodedInstruction *insn, int r
 	if (reg == REG_SP) {
 		/* Another stack, or another part of it: FP need not be of that. */
 		frame->sp = NOWHERE;
-		if (base_of(insn) != REG_FP)
+		if (insn->base != REG_FP)
 			frame->base = NOWHERE;
 	} else if (reg == REG_FP) {
 		if (from != NOWHERE && from == frame->fp)
@@ -240,8 +222,7 @@ static void load(struct frame *frame, const ZydisDecodedInstruction *insn, int r
 	}
 }
 
-static void load_address(struct frame *frame, const ZydisDecodedInstruction *insn,
-			 int reg)
+static void load_address(struct frame *frame, const struct insn *insn, int reg)
 {
 	int32_t to = distance(frame, insn);
 
@@ -256,11 +237,11 @@ static void load_address(struct frame *frame, const ZydisDecodedInstruction *ins
 }
 
 /* 81 and 83: arithmetic of a register, which is SP, and a number. */
-static void add_number(struct frame *frame, const ZydisDecodedInstruction *insn)
+static void add_number(struct frame *frame, const struct insn *insn)
 {
-	int64_t number = insn->raw.imm[0].value.s;
+	int64_t number = insn->number;
 
-	switch (insn->raw.modrm.reg) {
+	switch (insn->reg & 7) {
 	case 0:
 		lower_sp(frame, -number);
 		break;
@@ -283,11 +264,10 @@ static void add_number(struct frame *frame, const ZydisDecodedInstruction *insn)
 }
 
 /* Instructions with two operands, of which one may be in memory. */
-static void step_two(struct frame *frame, const ZydisDecodedInstruction *insn)
+static void step_two(struct frame *frame, const struct insn *insn)
 {
-	bool registers = insn->raw.modrm.mod == 3;
-	int reg = insn->raw.modrm.reg | insn->raw.rex.R << 3;
-	int rm = insn->raw.modrm.rm | insn->raw.rex.B << 3;
+	bool registers = !insn->memory;
+	int reg = insn->reg, rm = insn->rm;
 
 	switch (insn->opcode) {
 	case 0x01: case 0x29: case 0x21:	/* add, sub, and: to rm */
@@ -321,35 +301,30 @@ static void step_two(struct frame *frame, const ZydisDecodedInstruction *insn)
 		pop(frame, -1);
 		break;
 	case 0xff:
-		if (insn->raw.modrm.reg == 6)
+		if ((insn->reg & 7) == 6)
 			push(frame, -1);
 		break;
 	}
 }
 
-void frame_step(struct frame *frame, const ZydisDecodedInstruction *insn)
+void frame_step(struct frame *frame, const struct insn *insn)
 {
 	uint8_t made = frame->made, opcode = insn->opcode;
 	bool interpreted = frame->interpreted;
 
-	if (insn->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY ||
-	    insn->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT) {
-		frame->made = 0;
-		return;
-	}
 	if (opcode >= 0x50 && opcode <= 0x57)
-		push(frame, (opcode & 7) | insn->raw.rex.B << 3);
+		push(frame, insn->reg);
 	else if (opcode >= 0x58 && opcode <= 0x5f)
-		pop(frame, (opcode & 7) | insn->raw.rex.B << 3);
+		pop(frame, insn->reg);
 	else if (opcode == 0x68 || opcode == 0x6a || opcode == 0x9c)
 		push(frame, -1);
 	else if (opcode == 0x9d)
 		pop(frame, -1);
 	else if (opcode == 0xc9)
 		leave(frame);
-	else if (opcode == 0xe8 && !insn->raw.imm[0].value.s)
+	else if (opcode == 0xe8 && !insn->number)
 		push(frame, -1);
-	else
+	else if (insn->modrm)
 		step_two(frame, insn);
 	/* What makes a frame comes without anything in between. */
 	if (made == frame->made && frame->interpreted == interpreted)

@@ -8,13 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <Zydis/Zydis.h>
 
+#include "insn.h"
 #include "rows.h"
-
-/* Numbers of registers in instructions. */
-#define REG_SP	4
-#define REG_FP	5
 
 /* No such place. */
 #define NOWHERE	INT32_MIN
@@ -55,7 +51,7 @@ void frame_begin(struct frame *frame, enum code_state state, uint32_t size);
 void frame_row(const struct frame *frame, bool by_sp, struct code_jit_unwind_fre *row);
 
 /* What @insn does, if it is one of those that HotSpot makes frames of. */
-void frame_step(struct frame *frame, const ZydisDecodedInstruction *insn);
+void frame_step(struct frame *frame, const struct insn *insn);
 
 /* FP gets a value that is not the caller's. */
 void frame_overwrite_fp(struct frame *frame);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "frame.h"
-#include "plain.h"
 #include "rows.h"
 
 /*
@@ -18,7 +17,6 @@ struct reader {
 	struct rows *rows;
 	const struct code *code;
 	const uint8_t *bytes;
-	ZydisDecoder decoder;
 	struct frame now;
 	struct frame last;
 	bool interpreted;
@@ -125,23 +123,20 @@ static void arrive(struct reader *r, uint32_t off)
 	frame_begin(&r->now, state, code->frame_size);
 }
 
-static int put_row(struct reader *r, const struct frame *frame, uint32_t off, uint32_t len)
+/* The row at @off, which is the last one if what that says is still so. */
+static int begin_row(struct reader *r, uint32_t off)
 {
 	struct code_jit_unwind_fre row;
 	struct rows *rows = r->rows;
 
-	if (rows->nr && same_frame(&r->last, frame)) {
-		rows->fre[rows->nr - 1].size += len;
+	if (rows->nr && same_frame(&r->last, &r->now))
 		return 0;
-	}
-	r->last = *frame;
-	frame_row(frame, r->code->by_sp, &row);
+	r->last = r->now;
+	frame_row(&r->now, r->code->by_sp, &row);
 	row.ip_off = off;
-	row.size = len;
-	if (rows->nr && same_rule(&rows->fre[rows->nr - 1], &row)) {
-		rows->fre[rows->nr - 1].size += len;
+	row.size = 0;
+	if (rows->nr && same_rule(&rows->fre[rows->nr - 1], &row))
 		return 0;
-	}
 	if (grow((void **)&rows->fre, &rows->max, rows->nr + 1, sizeof(row)))
 		return -ENOMEM;
 	rows->fre[rows->nr++] = row;
@@ -149,98 +144,48 @@ static int put_row(struct reader *r, const struct frame *frame, uint32_t off, ui
 	return 0;
 }
 
-/* Whether @insn, at @off, never goes on to the next one; branches are followed. */
-static bool ends(struct reader *r, const ZydisDecodedInstruction *insn, uint32_t off)
-{
-	uint8_t opcode = insn->opcode;
-	bool legacy = insn->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
-	bool two = legacy && insn->opcode_map == ZYDIS_OPCODE_MAP_0F;
-	bool one = legacy && insn->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
-	bool jump = one && (opcode == 0xe9 || opcode == 0xeb);
-
-	if (jump || (one && opcode >= 0x70 && opcode <= 0x7f) ||
-	    (one && opcode >= 0xe0 && opcode <= 0xe3) ||
-	    (two && opcode >= 0x80 && opcode <= 0x8f))
-		branch(r, off, (int64_t)off + insn->length + insn->raw.imm[0].value.s);
-
-	return jump || (two && opcode == 0x0b) ||
-	       (one && (opcode == 0xc2 || opcode == 0xc3 || opcode == 0xcc ||
-			opcode == 0xf4 ||
-			(opcode == 0xff && insn->raw.modrm.reg == 4)));
-}
-
-/* Whether it can write to FP at all, which few instructions do. */
-static bool may_write_fp(const ZydisDecodedInstruction *insn)
-{
-	bool general = insn->raw.modrm.reg == REG_FP ||
-		       (insn->raw.modrm.mod == 3 && insn->raw.modrm.rm == REG_FP);
-
-	/* What is in the other fields of a VEX prefix need not be told apart. */
-	if (insn->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
-		return insn->opcode >= 0xf0;
-
-	return insn->attributes & ZYDIS_ATTRIB_HAS_MODRM ? general :
-							   (insn->opcode & 7) == REG_FP;
-}
-
-static bool writes_fp(const struct reader *r, uint32_t off)
-{
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction insn;
-	ZydisDecoder decoder;
-	unsigned int i;
-
-	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
-					   ZYDIS_STACK_WIDTH_64)) ||
-	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, r->bytes + off,
-						 r->code->len - off, &insn, operands)))
-		return true;
-	for (i = 0; i < insn.operand_count; i++) {
-		if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-		    operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
-		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
-						     operands[i].reg.value) ==
-			    ZYDIS_REGISTER_RBP)
-			return true;
-	}
-
-	return false;
-}
-
 /* What frame_step() does not know of. */
 static void step_unusual(struct reader *r, uint32_t off, const struct frame *before,
-			 const ZydisDecodedInstruction *insn)
+			 const struct insn *insn)
 {
-	if (r->code->any_fp && may_write_fp(insn) && same_frame(before, &r->now) &&
-	    writes_fp(r, off))
+	if (r->code->any_fp && insn->may_write_fp && same_frame(before, &r->now) &&
+	    insn_writes_fp(r->bytes + off, r->code->len - off))
 		frame_overwrite_fp(&r->now);
 }
 
-static bool read_one(struct reader *r, uint32_t off, uint32_t *len)
+/*
+ * Reads instructions from @off on, as far as the next place that may have another frame;
+ * returns the length of them all.
+ */
+static uint32_t read_some(struct reader *r, uint32_t off, bool *ended)
 {
-	struct frame before;
-	ZydisDecodedInstruction insn;
+	const struct code *code = r->code;
+	uint32_t start = off, end = off < code->body ? code->body : code->len;
+	/* Stubs do what methods do not: they move the return address. */
+	bool moves = code->any_fp || r->now.ra_reg >= 0;
+	struct frame before = r->now;
+	struct insn insn;
 
-	/* Stubs do what methods do not: move the return address, and change FP. */
-	*len = 0;
-	if (!r->code->any_fp && r->now.ra_reg < 0)
-		*len = plain_length(r->bytes + off, r->code->len - off);
-	if (*len) {
-		r->now.made = 0;
-		return false;
+	do {
+		if (!insn_decode(r->bytes + off, code->len - off, moves, &insn)) {
+			*ended = true;
+			return off + 1 - start;
+		}
+		if (insn.plain)
+			r->now.made = 0;
+		if (insn.leads)
+			branch(r, off, (int64_t)off + insn.len + insn.number);
+		off += insn.len;
+	} while (insn.plain && !insn.ends && off < end && !r->rows->at[off] &&
+		 off != code->osr_entry);
+	*ended = insn.ends;
+	if (!insn.plain) {
+		frame_step(&r->now, &insn);
+		step_unusual(r, off - insn.len, &before, &insn);
+		r->interpreted |= r->now.interpreted;
 	}
-	before = r->now;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&r->decoder, NULL, r->bytes + off,
-							r->code->len - off, &insn))) {
-		*len = 1;
-		return true;
-	}
-	*len = insn.length;
-	frame_step(&r->now, &insn);
-	step_unusual(r, off, &before, &insn);
-	r->interpreted |= r->now.interpreted;
 
-	return ends(r, &insn, off);
+	return off - start;
 }
 
 static int read_all(struct reader *r)
@@ -256,7 +201,6 @@ static int read_all(struct reader *r)
 	r->interpreted = code->begin == STATE_INTERPRETED;
 	frame_begin(&r->now, code->begin, code->frame_size);
 	for (off = 0; off < code->len; off += len) {
-		struct frame at;
 		int ret;
 
 		if (off && off == code->body)
@@ -267,14 +211,14 @@ static int read_all(struct reader *r)
 			frame_begin(&r->now, STATE_CALLED, 0);
 		else if (ended)
 			arrive(r, off);
-		/* A row says what is so before the instruction. */
-		at = r->now;
-		ended = read_one(r, off, &len);
-		if (off < code->body && len > code->body - off)
-			len = code->body - off;
-		ret = put_row(r, &at, off, len);
+		/* It says what is so before the instruction. */
+		ret = begin_row(r, off);
 		if (ret)
 			return ret;
+		len = read_some(r, off, &ended);
+		if (off < code->body && len > code->body - off)
+			len = code->body - off;
+		rows->fre[rows->nr - 1].size += len;
 	}
 
 	return 0;
@@ -295,11 +239,6 @@ int rows_of(struct rows *rows, const struct code *code)
 		return ret;
 	memset(rows->at, 0, code->len * sizeof(*rows->at));
 	rows->nr_frames = 0;
-	if (!ZYAN_SUCCESS(ZydisDecoderInit(&r.decoder, ZYDIS_MACHINE_MODE_LONG_64,
-					   ZYDIS_STACK_WIDTH_64)) ||
-	    !ZYAN_SUCCESS(ZydisDecoderEnableMode(&r.decoder, ZYDIS_DECODER_MODE_MINIMAL,
-						 ZYAN_TRUE)))
-		return -EINVAL;
 	do {
 		ret = read_all(&r);
 	} while (!ret && r.again && --times);

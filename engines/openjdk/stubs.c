@@ -148,11 +148,15 @@ static int read_codelet(const struct vm_codelet *codelet, uint64_t whole)
 	return ret ? ret : append(codelet->start - whole);
 }
 
+/* The VM tells of it again when asked for what it made early. */
 static int add_interpreter(uint64_t start, uint64_t len)
 {
+	static uint64_t added;
 	struct vm_codelet codelet = { 0 };
 	int ret;
 
+	if (start == added)
+		return 0;
 	rows.nr = 0;
 	while (vm_next_codelet(&codelet)) {
 		if (codelet.start < start || codelet.end > start + len)
@@ -162,7 +166,11 @@ static int add_interpreter(uint64_t start, uint64_t len)
 			return ret;
 	}
 
-	return heaps_add(start, len, rows.fre, rows.nr, "Interpreter");
+	ret = heaps_add(start, len, rows.fre, rows.nr, "Interpreter");
+	if (!ret)
+		added = start;
+
+	return ret;
 }
 
 /*

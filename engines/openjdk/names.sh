@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# usage: names.sh IMAGES DIR PACKAGES OUT
+#
+# Has codectl record --names take stacks of Java in the guest of IMAGES, from DIR/root, which
+# make-root.sh has made, with the libraries of PACKAGES, in a code cache so small that methods
+# come where others have been. Fails if names are not those of the methods, or no method
+# was unloaded.
+
+set -eu -o pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+if [ $# -ne 4 ]; then
+	echo "usage: names.sh IMAGES DIR PACKAGES OUT" >&2
+	exit 1
+fi
+images=$1 root=$(realpath "$2")/root packages=$3 out=$4
+rm -rf "$out"
+mkdir -p "$out"
+out=$(realpath "$out")
+dpkg-deb -x "$packages"/libcodectl0_*.deb "$out/library"
+
+# What runs in the guest: names are told where tracefs is.
+cat > "$out/job" <<'END'
+set -eu
+. /opt/take.sh
+mount -t tmpfs tmpfs "$root/tmp"
+mount --bind /sys "$root/sys"
+mount --bind /sys/kernel/tracing "$root/sys/kernel/tracing"
+codectl record --names --buffer 16384 --event sched:sched_switch --folded /out/folded -- \
+	/bin/chroot "$root" /usr/bin/env -i PATH=/usr/bin HOME=/tmp LC_ALL=C.UTF-8 /usr/bin/java -Xmx512m \
+	-XX:ReservedCodeCacheSize=8m -agentpath:/opt/jvm/libcodectl-jvm.so=statistics \
+	-cp /opt/jvm/classes Churn 60 > /out/listing 2> /out/errors
+END
+"$here/../../selftests/qemu/guest.sh" --images "$images" --kernel fast --timeout 900 \
+	--out "$out" --log "$out/console" --add "$root:/opt/root" \
+	--add "$out/library/usr/lib:/opt/root/usr/lib" --add "$here/../take.sh:/opt/" \
+	--add "$out/job:/opt/" -- sh /opt/job
+cat "$out/errors"
+if ! grep -q -E ' methods, [1-9][0-9]* unloaded' "$out/errors"; then
+	echo "FAILED: no method was unloaded"
+	exit 1
+fi
+awk -f "$here/names.awk" "$out/folded" || {
+	echo "FAILED: see $out/folded"
+	exit 1
+}
