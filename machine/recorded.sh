@@ -8,14 +8,26 @@
 # shellcheck disable=SC2034
 flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 
+# boot_once [OPTION]...
+boot_once()
+{
+	rm -f "$work/result"
+	truncate -s 8G "$work/result"
+	"$machine/boot.sh" "$dir" "$@" --job "$work/job.tar" --result "$work/result" \
+		> "$out/console" 2>&1
+}
+
 # boot_job [OPTION]... - has the machine do work/job.tar, whose results go to work/results,
 # and to out if they are short
 boot_job()
 {
-	truncate -s 8G "$work/result"
-	"$machine/boot.sh" "$dir" "$@" --job "$work/job.tar" --result "$work/result" \
-		> "$out/console" 2>&1 ||
-		die "see $out/console: $(tail -n 1 "$out/console")"
+	if ! boot_once "$@"; then
+		"$machine/../selftests/qemu/emulator-erred.sh" "$out/console" ||
+			die "see $out/console: $(tail -n 1 "$out/console")"
+		mv "$out/console" "$out/console.erred"
+		echo "QEMU executed a breakpoint that was gone ($out/console.erred): booting again" >&2
+		boot_once "$@" || die "see $out/console: $(tail -n 1 "$out/console")"
+	fi
 	mkdir "$work/results"
 	tar -xf "$work/result" -C "$work/results" 2> /dev/null ||
 		die "the machine has left no results: see $out/console"

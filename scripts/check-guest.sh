@@ -50,24 +50,6 @@ run()
 		sh /run-tests.sh /tests.list "$each" "$tests" > "$1" 2> "$result.said"
 }
 
-# QEMU before 8.1 may keep executing the breakpoint by which the kernel patched its
-# code after the breakpoint is gone (docs/testing.md). It is that only if an oops
-# for a breakpoint is the first splat, and memory holds none before that address.
-emulator_erred()
-{
-	qemu-system-x86_64 --version | awk '
-		/version/ { sub(/.*version /, ""); split($0, v, "."); old = v[1] * 100 + v[2] < 801 }
-		END { exit !old }' &&
-	"$top/selftests/qemu/check-dmesg.sh" "$console" | awk '
-		NR == 2 { oops = /Oops: int3: 0000/ }
-		oops && !code && sub(/.* Code: /, "") {
-			code = $0
-			sub(/ <.*/, "", code)
-			gone = code ~ /[0-9a-f][0-9a-f]$/ && code !~ /cc$/
-		}
-		END { exit !gone }'
-}
-
 # Once in all that share this directory of results; the summary tells of it.
 may_retry()
 {
@@ -101,7 +83,7 @@ run_rest()
 "$top/selftests/qemu/list-tests.sh" "$kernel" > "$result.list" || exit
 run "$result" ''
 status=$?
-if [ $status -ne 0 ] && emulator_erred; then
+if [ $status -ne 0 ] && "$top/selftests/qemu/emulator-erred.sh" "$console"; then
 	if may_retry; then
 		cp "$console" "$console.erred"
 		echo "check-guest: $(cat "$build/results/retried"): going on with CPUs that take turns"

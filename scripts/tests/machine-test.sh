@@ -488,4 +488,49 @@ ways()
 ways "what one per cent costs" 0 preload 1010000
 ways "... what costs more" 1 agent 1010001
 ways "... what others cost" 0 'perf map' 2000000
+
+# A machine of paper, which prints the console that it is given, one for each boot.
+mkdir -p "$work/paper/machine" "$work/paper/selftests" "$work/bin"
+ln -s "$(realpath "$here/../../selftests/qemu")" "$work/paper/selftests/qemu"
+cat > "$work/paper/machine/boot.sh" <<'END'
+#!/bin/bash
+console=$PAPER/boot.$(wc -l < "$PAPER/boots")
+echo >> "$PAPER/boots"
+cat "$console"
+! grep -q Oops "$console" || exit 1
+tar -cf "${@: -1}" -C "$PAPER/left" .
+END
+cat > "$work/paper/job" <<'END'
+machine=$1 dir=$2 out=$2 work=$2/work
+die() { echo "$*"; exit 1; }
+. "$3"
+boot_job
+END
+printf '#!/bin/sh\necho "QEMU emulator version 7.2.22"\n' > "$work/bin/qemu-system-x86_64"
+chmod +x "$work/paper/machine/boot.sh" "$work/bin/qemu-system-x86_64"
+
+# boots NAME STATUS BOOTS CODE - where the kernel finds a breakpoint in CODE, twice
+boots()
+{
+	local status
+
+	export PAPER=$work/paper
+	: > "$PAPER/boots"
+	rm -rf "$work/booted"
+	mkdir -p "$PAPER/left" "$work/booted/work"
+	echo complete > "$PAPER/left/status"
+	printf '[    2.1] %s\r\n' 'Linux version 7.3.4' 'Oops: int3: 0000 [#1] SMP NOPTI' "Code: $4" 'Call Trace:' \
+		> "$PAPER/boot.0"
+	echo '[    0.0] Linux version 7.3.4' > "$PAPER/boot.1"
+	PATH=$work/bin:$PATH bash "$work/paper/job" "$PAPER/machine" "$work/booted" \
+		"$here/../../machine/recorded.sh" > "$work/said" 2>&1
+	status=$?
+	[ $status = "$2" ] && [ "$(wc -l < "$PAPER/boots")" = "$3" ]
+	result $? "$1"
+}
+
+boots "a machine that QEMU has err boots once more" 0 2 '0f 1f 44 00 00 90 <0f> 1f 44'
+grep -q 'booting again' "$work/said" && [ -e "$work/booted/console.erred" ]
+result $? "... and says so"
+boots "... one whose kernel has died of a breakpoint does not" 1 1 '0f 1f 44 00 00 cc <0f> 1f 44'
 finish
