@@ -635,7 +635,7 @@ static uint64_t make_query_wrong(struct fuzz *f, struct code_query *q)
 		q->size = PAGE + 1 + random_bits(f) % (-1ULL - PAGE);
 		return BIT(E2BIG);
 	case 2:
-		q->query_flags |= 4ULL << fuzz_random(f, 62);
+		q->query_flags |= 2ULL * CODE_QUERY_WAIT << fuzz_random(f, 61);
 		return BIT(EINVAL);
 	case 3:
 		q->__reserved2 = 1;
@@ -670,7 +670,7 @@ bool fuzz_query(struct fuzz *f, int fd)
 	*q = (struct code_query) {
 		.size = sizeof(*q),
 		.query_addr = addr,
-		.query_flags = fuzz_random(f, 4),
+		.query_flags = fuzz_random(f, 2 * CODE_QUERY_WAIT),
 	};
 	want = make_query_wrong(f, q);
 	if (!want && one_in(f, 2)) {

@@ -190,17 +190,14 @@ static bool in_program(void)
 
 static bool seldom(FIXTURE_DATA(trace) * self, unsigned long step)
 {
-	struct tracefs top;
-
 	if (step % 512 == 0 && !fuzz_check(&run.own))
 		return false;
 	if (step % 2048 == 0 && !in_child())
 		return false;
 	if (step % 4096 == 1 && !in_program())
 		return false;
-	tracefs_top(&top);
 	if (step % 4096 == 2)
-		return !tracefs_write(&top, "code_replay", "1");
+		return !tracefs_write(&self->t, "code_replay", "1");
 	if (step % 2048 == 3)
 		return !tracefs_write(&self->t, USER_STACKS, step & 2048 ? "0" : "1");
 	return true;

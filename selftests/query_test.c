@@ -289,7 +289,8 @@ TEST_F(query, unknown_flags)
 {
 	for (int bit = 0; bit < 64; bit++) {
 		bool known = 1UL << bit &
-			     (CODE_QUERY_OR_NEXT | CODE_QUERY_FILE);
+			     (CODE_QUERY_OR_NEXT | CODE_QUERY_FILE |
+			      CODE_QUERY_WAIT);
 
 		EXPECT_EQ(known ? 0 : -EINVAL,
 			  query_at(self, self->start, 1UL << bit))

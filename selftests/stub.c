@@ -118,6 +118,21 @@ int stub_text_at(struct stub *stub, void *addr)
 	return 0;
 }
 
+int stub_text_in_file(struct stub *stub)
+{
+	int fd = memfd_create("compiled", MFD_CLOEXEC);
+	void *copy = MAP_FAILED;
+
+	if (write(fd, stub->text, PAGE) == PAGE)
+		copy = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	close(fd);
+	if (copy == MAP_FAILED)
+		return -1;
+	munmap(stub->text, PAGE);
+	stub->text = copy;
+	return 0;
+}
+
 int stub_register(const struct stub *stub)
 {
 	return register_text(addr_of(stub->text), addr_of(stub->text) + PAGE,

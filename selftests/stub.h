@@ -43,6 +43,8 @@ void stub_table_of(struct stub *stub, const struct fde_spec *fde);
 int stub_table_at(struct stub *stub, uint64_t addr, size_t pages);
 /* Moves its page of text; 0 or -1. */
 int stub_text_at(struct stub *stub, void *addr);
+/* Has it in a file instead, which only another mapping could write to; 0 or -1. */
+int stub_text_in_file(struct stub *stub);
 int stub_register(const struct stub *stub);
 /* What stub_register() says, for what says more. */
 struct code_elf_info stub_elf_info(const struct stub *stub);

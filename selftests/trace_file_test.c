@@ -1,92 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Ids of files in the trace: what they stand for, and when they end. */
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "stub.h"
-#include "trace_fixture.h"
-#include "proc_file.h"
-
-#define ASK() ASSERT_EQ(0, ask_for_stacks(&self->t, false))
-
-/* A file with a build-id, and the stub in its second page. */
-static int file_create(const char *path, uint8_t version)
-{
-	struct stub stub;
-	int fd, err;
-
-	unlink(path);
-	fd = elf_create(path, version);
-	if (fd < 0 || stub_map(&stub, 1))
-		return -1;
-	err = pwrite(fd, stub.text, PAGE, PAGE) == PAGE ? 0 : -1;
-	stub_unmap(&stub);
-	close(fd);
-	return err;
-}
-
-/* Has a stack taken in code of the file; what its topmost frame says. */
-static void file_run(struct __test_metadata *_metadata,
-		     FIXTURE_DATA(trace) * self, const char *path,
-		     struct trace_file *f)
-{
-	const struct trace_entry *e = NULL, *last = NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stub stub;
-
-	memset(f, 0, sizeof(*f));
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, stub_map(&stub, 1));
-	ASSERT_EQ(stub.text, mmap(stub.text, PAGE, PROT_READ | PROT_EXEC,
-				  MAP_PRIVATE | MAP_FIXED, fd, PAGE));
-	close(fd);
-	stub_run(&stub, NULL);
-	stub_unmap(&stub);
-	READ_LOG();
-	while ((e = trace_find(&self->log, e, "sys_enter: ")))
-		last = e;
-	ASSERT_TRUE(trace_stack(&self->log, cookie_of(&self->log, last),
-				&self->stack));
-	EXPECT_EQ(PAGE + stub.marker_off, self->stack.frame[0].offset);
-	ASSERT_TRUE(trace_find_file(&self->log, self->stack.first,
-				    self->stack.frame[0].id, f));
-	EXPECT_STREQ("verified", f->n.names);
-}
-
-#define RUN(path, f) file_run(_metadata, self, path, f)
-
-static bool is_version(const struct trace_file *f, uint8_t version)
-{
-	uint8_t build_id[20];
-	char hex[48];
-
-	elf_build_id(version, build_id);
-	for (int i = 0; i < 20; i++)
-		sprintf(hex + 2 * i, "%02x", build_id[i]);
-	return !strcmp(hex, f->n.build_id);
-}
-
-/* How often the id was explained. */
-static unsigned int nr_maps(const struct trace_log *log, uint64_t id)
-{
-	const struct trace_entry *e = NULL;
-	struct trace_file f;
-	unsigned int nr = 0;
-
-	while ((e = trace_find(log, e, "file_map: ")))
-		nr += trace_parse_file(e, &f) && f.id == id;
-	return nr;
-}
-
-#define NAME "/tmp/trace_file"
-#define OTHER "/tmp/trace_file_other"
+#include "trace_file_fixture.h"
 
 TEST_F(trace, unchanged)
 {
 	struct trace_file a, b;
 	struct stat st;
 
+	ASSERT_EQ(0, run_on_first_cpu(SCHED_OTHER));
 	ASSERT_EQ(0, file_create(NAME, 1));
 	ASK();
 	RUN(NAME, &a);
@@ -459,7 +382,6 @@ TEST_F(trace, sym_userobj_of_a_file_that_is_gone)
 {
 	const unsigned int seconds = scaled_seconds(10);
 	double start = now();
-	char line[48];
 	struct trace_file a;
 	bool gone = false;
 
@@ -467,16 +389,13 @@ TEST_F(trace, sym_userobj_of_a_file_that_is_gone)
 	ASK();
 	RUN(NAME, &a);
 	ASSERT_EQ(0, tracefs_write(&self->t, "options/sym-userobj", "1"));
-	snprintf(line, sizeof(line), "> : 0x%llx", (unsigned long long)a.id);
 	READ_LOG();
-	ASSERT_EQ(NULL, strstr(trace_find(&self->log, NULL,
-					  "<user stack unwind>")->text, line));
+	ASSERT_FALSE(is_nameless(&self->log, a.id));
 	/* Its id goes with its inode, some time later. */
 	unlink(NAME);
 	while (!gone && now() < start + seconds) {
 		READ_LOG();
-		gone = strstr(trace_find(&self->log, NULL,
-					 "<user stack unwind>")->text, line);
+		gone = is_nameless(&self->log, a.id);
 	}
 	EXPECT_TRUE(gone);
 }
@@ -553,6 +472,7 @@ static const struct {
 /* What was explained is explained again, as nobody can read it any more. */
 TEST_F(trace, emptied)
 {
+	ASSERT_EQ(0, run_on_first_cpu(SCHED_OTHER));
 	ASK();
 	for (size_t i = 0; i < ARRAY_SIZE(emptied_by); i++) {
 		leaf();

@@ -142,7 +142,8 @@ static inline int exit_status(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-static inline bool is_blocked(pid_t tid)
+/* As /proc has it: 'D', 'Z'. */
+static inline bool has_state(pid_t tid, char wanted)
 {
 	char path[32], stat[256] = "", *state;
 	int fd;
@@ -153,7 +154,7 @@ static inline bool is_blocked(pid_t tid)
 		stat[0] = 0;
 	close(fd);
 	state = strrchr(stat, ')');
-	return state && !strncmp(state, ") D ", 4);
+	return state && state[1] == ' ' && state[2] == wanted;
 }
 
 /* In the kernel, and for longer than a page takes or a lock that is passed on. */
@@ -163,7 +164,7 @@ static inline bool wait_until_blocked(const pid_t *tid)
 
 	for (int i = 0; i < 5000 && seen < 50; i++) {
 		usleep(1000);
-		seen = is_blocked(*(volatile const pid_t *)tid) ? seen + 1 : 0;
+		seen = has_state(*(volatile const pid_t *)tid, 'D') ? seen + 1 : 0;
 	}
 	return seen == 50;
 }

@@ -323,12 +323,9 @@ TEST_F(trace, moved_text)
 	unlink(OBJECT);
 }
 
-static int replay(const char *text)
+static int replay(const struct tracefs *t, const char *text)
 {
-	struct tracefs top;
-
-	tracefs_top(&top);
-	return tracefs_write(&top, "code_replay", text);
+	return tracefs_write(t, "code_replay", text);
 }
 
 TEST_F(trace, replay)
@@ -349,7 +346,7 @@ TEST_F(trace, replay)
 	}
 	ASSERT_LT(0, p.pid);
 	ASSERT_EQ(0, tracefs_enable(&self->t, "codectl/code_register"));
-	ASSERT_EQ(0, replay("1"));
+	ASSERT_EQ(0, replay(&self->t, "1"));
 	READ_LOG();
 	EXPECT_EQ(0, trace_not_told(&self->log, getpid()));
 	EXPECT_EQ(0, trace_not_told(&self->log, p.pid));
@@ -365,7 +362,7 @@ TEST_F(trace, replay)
 	EXPECT_EQ(r[0].id, r[1].id);
 
 	/* Once more: everything once more, and with the same ids. */
-	ASSERT_EQ(0, replay("1\n"));
+	ASSERT_EQ(0, replay(&self->t, "1\n"));
 	READ_LOG();
 	e = trace_find_register(&self->log, NULL, getpid(), addr_of(jit.text),
 				&r[0]);
@@ -402,7 +399,7 @@ TEST_F(trace, replay_without_the_first_thread)
 	ASSERT_LT(0, p.pid);
 	usleep(100000);
 	ASSERT_EQ(0, tracefs_enable(&self->t, "codectl/code_register"));
-	ASSERT_EQ(0, replay("1"));
+	ASSERT_EQ(0, replay(&self->t, "1"));
 	READ_LOG();
 	ASSERT_EQ(0, text_segment_of(hear, &start, &end));
 	EXPECT_NE(NULL, trace_find_register(&self->log, NULL, p.pid, start,
@@ -423,7 +420,7 @@ TEST_F(trace, replay_explains_files)
 	marker();
 	ASSERT_EQ(0, tracefs_clear(&self->t));
 	ASSERT_TRUE(trace_map_of(addr_of(replay), &m));
-	ASSERT_EQ(0, replay("1"));
+	ASSERT_EQ(0, replay(&self->t, "1"));
 	READ_LOG();
 	while ((e = trace_find(&self->log, e, "file_map: "))) {
 		ASSERT_TRUE(trace_parse_file(e, &f));
@@ -433,13 +430,71 @@ TEST_F(trace, replay_explains_files)
 	EXPECT_EQ(1, nr);
 	ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS, "0"));
 	ASSERT_EQ(0, tracefs_clear(&self->t));
-	ASSERT_EQ(0, replay("1"));
+	ASSERT_EQ(0, replay(&self->t, "1"));
 	READ_LOG();
 	EXPECT_EQ(0, trace_count(&self->log, "file_map: "));
 }
 
+/* The file behind the code is none that it is from, but frames in it have an id. */
+TEST_F(trace, replay_explains_registrations)
+{
+	struct stub jit, in_file;
+	struct trace_file f;
+	struct proc_line l;
+
+	WITH_STUB();
+	ASSERT_EQ(0, stub_map(&jit, 1));
+	stub_jit_table(&jit);
+	ASSERT_EQ(0, stub_map(&in_file, 1));
+	ASSERT_EQ(0, stub_text_in_file(&in_file));
+	stub_jit_table(&in_file);
+	ASSERT_EQ(0, register_claim(&stub, "/claimed", NULL, 0));
+	ASSERT_EQ(0, stub_register_jit(&jit));
+	ASSERT_EQ(0, stub_register_jit(&in_file));
+	ASSERT_EQ(0, ask_for_stacks(&self->t, false));
+	ASSERT_EQ(0, replay(&self->t, "1"));
+	READ_LOG();
+	ASSERT_TRUE(proc_line_of(addr_of(stub.text), &l));
+	ASSERT_TRUE(trace_find_file(&self->log, NULL, l.q.id, &f));
+	EXPECT_STREQ("/claimed", f.n.path);
+	EXPECT_STREQ("claimed", f.n.names);
+	EXPECT_STREQ("object", f.unit);
+	ASSERT_TRUE(proc_line_of(addr_of(jit.text), &l));
+	ASSERT_TRUE(trace_find_file(&self->log, NULL, l.q.id, &f));
+	EXPECT_STREQ("[jit]", f.n.path);
+	EXPECT_STREQ("address", f.unit);
+	ASSERT_TRUE(proc_line_of(addr_of(in_file.text), &l));
+	ASSERT_TRUE(trace_find_file(&self->log, NULL, l.q.id, &f));
+	EXPECT_STREQ("[jit]", f.n.path);
+	EXPECT_STREQ("address", f.unit);
+	EXPECT_EQ(0, trace_count(&self->log, "code_register: "));
+}
+
+/* Others who trace the same have asked for nothing. */
+TEST_F(trace, replay_into_one_instance)
+{
+	struct trace_log log = {};
+	struct tracefs other;
+
+	ASSERT_EQ(0, tracefs_open(&other, "codectl_test_other"));
+	ASSERT_EQ(0, tracefs_enable(&other, "codectl/code_register"));
+	ASSERT_EQ(0, tracefs_write(&other, USER_STACKS, "1"));
+	ASSERT_EQ(0, tracefs_enable(&self->t, "codectl/code_register"));
+	ASSERT_EQ(0, ask_for_stacks(&self->t, false));
+	ASSERT_EQ(0, tracefs_clear(&other));
+	ASSERT_EQ(0, replay(&self->t, "1"));
+	ASSERT_EQ(0, trace_log_read(&log, &other));
+	EXPECT_EQ(0, trace_count(&log, "code_register: "));
+	EXPECT_EQ(0, trace_count(&log, "file_map: "));
+	trace_log_free(&log);
+	READ_LOG();
+	EXPECT_EQ(0, trace_not_told(&self->log, getpid()));
+	EXPECT_EQ(0, tracefs_close(&other));
+}
+
 /* Registers what cannot be read, and tells of it when it is told to. */
-static void replay_for_ever(const struct trace_peer *p, const char *path)
+static void replay_for_ever(const struct tracefs *t,
+			    const struct trace_peer *p, const char *path)
 {
 	int fd = open(path, O_RDONLY);
 	uint8_t *text = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE,
@@ -450,7 +505,7 @@ static void replay_for_ever(const struct trace_peer *p, const char *path)
 		_exit(1);
 	peer_say(p->from);
 	peer_hear(p->to);
-	replay("1");
+	replay(t, "1");
 	_exit(2);
 }
 
@@ -464,7 +519,7 @@ TEST_F(trace, replay_that_is_killed)
 
 	ASSERT_EQ(0, fuse_file_serve(&fuse, contents, PAGE, 0));
 	if (!peer_fork(&p))
-		replay_for_ever(&p, fuse.path);
+		replay_for_ever(&self->t, &p, fuse.path);
 	ASSERT_LT(0, p.pid);
 	ASSERT_TRUE(peer_hear(p.from));
 	ASSERT_EQ(0, tracefs_enable(&self->t, "codectl/code_register"));
@@ -475,7 +530,7 @@ TEST_F(trace, replay_that_is_killed)
 	ASSERT_EQ(p.pid, waitpid(p.pid, &status, 0));
 	EXPECT_TRUE(WIFSIGNALED(status));
 	fuse_file_stop(&fuse);
-	EXPECT_EQ(0, replay("1"));
+	EXPECT_EQ(0, replay(&self->t, "1"));
 }
 
 TEST_F(trace, replay_of_nonsense)
@@ -487,7 +542,7 @@ TEST_F(trace, replay_of_nonsense)
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (!*texts[i])
 			continue;
-		EXPECT_EQ(-EINVAL, replay(texts[i])) {
+		EXPECT_EQ(-EINVAL, replay(&self->t, texts[i])) {
 			TH_LOG("%s", texts[i]);
 		}
 	}
@@ -502,7 +557,7 @@ TEST_F(trace, replay_is_for_root)
 	if (!pid) {
 		if (setresuid(65534, 65534, 65534))
 			_exit(1);
-		_exit(replay("1") == -EACCES ? 0 : 2);
+		_exit(replay(&self->t, "1") == -EACCES ? 0 : 2);
 	}
 	ASSERT_LT(0, pid);
 	EXPECT_EQ(0, exit_status(pid));

@@ -45,6 +45,7 @@ TEST_F(trace, files_are_explained_once)
 	struct trace_file f;
 	bool found[2] = {};
 
+	ASSERT_EQ(0, run_on_first_cpu(SCHED_OTHER));
 	ASSERT_EQ(0, loaded_build_id(leaf, own));
 	ASSERT_EQ(0, loaded_build_id(stdout, libc));
 	ASK();
@@ -104,15 +105,9 @@ TEST_F(trace, compiled_code_in_a_file)
 	struct trace_stack *s = &self->stack;
 	struct proc_line l;
 	struct stub stub;
-	uint8_t *copy;
-	int fd;
 
 	ASSERT_EQ(0, stub_map(&stub, 1));
-	fd = memfd_create("compiled", MFD_CLOEXEC);
-	ASSERT_EQ(PAGE, write(fd, stub.text, PAGE));
-	copy = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
-	ASSERT_NE(MAP_FAILED, copy);
-	stub.text = copy;
+	ASSERT_EQ(0, stub_text_in_file(&stub));
 	stub_jit_table(&stub);
 	ASSERT_EQ(0, stub_register_jit(&stub));
 	ASSERT_TRUE(proc_line_of(addr_of(stub.text), &l));
@@ -121,7 +116,7 @@ TEST_F(trace, compiled_code_in_a_file)
 	READ_LOG();
 	ASSERT_TRUE(syscall_stack(&self->log, s));
 	EXPECT_EQ(truth.nr, s->nr);
-	EXPECT_EQ(addr_of(copy) + stub.marker_off, s->frame[0].offset);
+	EXPECT_EQ(addr_of(stub.text) + stub.marker_off, s->frame[0].offset);
 	EXPECT_EQ(l.q.id, s->frame[0].id);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the programs of the bench share: the clock, and the line that the rig
+ * What the programs of the bench share: the clocks, and the line that the rig
  * reads.
  */
 #ifndef CODECTL_BENCH_H
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 /*
  * Ticks of the TSC: instructions, in a guest with -icount shift=0 and a TSC of
@@ -31,6 +32,24 @@ static inline _Noreturn void die(const char *what)
 {
 	perror(what);
 	exit(2);
+}
+
+static inline double ns_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+static inline void stay_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("affinity");
 }
 
 /*

@@ -4,7 +4,6 @@
  * CPU is at work in the same address space.  What is compared is measured in turn.
  */
 #include <pthread.h>
-#include <time.h>
 
 #include "../codectl_test.h"
 #include "../tracefs.h"
@@ -34,24 +33,6 @@ static volatile bool under_way, stopped;
 static volatile unsigned long done;
 static uint64_t whole;
 static unsigned long broken;
-
-static double ns_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1e9 + ts.tv_nsec;
-}
-
-static void stay_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("affinity");
-}
 
 /* Returns the bytes that it was. */
 static uint64_t take_stack(struct ring *r)

@@ -73,14 +73,14 @@ result $? "there is no other kernel"
 [ -z "$(cut -d' ' -f1 "$work/coverage" | sort | uniq -d)" ]
 result $? "no name is there twice"
 
-# Each source of a test by another way than the list has it. sframe_command_test.sh runs
-# on the host.
+# Each source of a test by another way than the list has it. Others of commands run on the
+# host.
 sources_of_tests()
 {
 	(cd "$top" && find selftests -maxdepth 1 -name '*_test.c' ! -name codectl_test.c
 	 cd "$top" && find libcodectl/tests selftests/trace selftests/qemu jit-demo/tests tools/tests \
 		\( -path 'libcodectl/*_test.c' -o -name '*_test.sh' ! -path 'libcodectl/*' \) \
-		! -name sframe_command_test.sh)
+		! -name sframe_command_test.sh ! -name report_command_test.sh)
 }
 missing=''
 for file in $(sources_of_tests); do

@@ -502,7 +502,7 @@ static void learn_ids(const char *instance, char *program)
 	silence(instance);
 	drain(program);
 	for (int i = 0; i < 100 && !trace.nr_ids; i++) {
-		if (tracefs_instance_file_write(NULL, "code_replay", "1") < 0)
+		if (!set_in(instance, "code_replay", "1"))
 			err(2, "code_replay");
 		wait_for(10000);
 		drain(program);

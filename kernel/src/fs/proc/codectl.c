@@ -18,6 +18,7 @@
 #include <linux/kdev_t.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
+#include <linux/path.h>
 #include <linux/ptrace.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/task.h>
@@ -202,6 +203,27 @@ static void codectl_show_fields(struct seq_file *m,
 		seq_printf(m, " sframe_addr=%llx", addr);
 }
 
+/* By the ids that the trace has of them. */
+static int codectl_get_names(struct codectl_private *priv, bool wait,
+			     const struct codectl_region *region,
+			     struct code_query *q, struct codectl_origin *origin)
+{
+	struct task_struct *task = get_proc_task(priv->inode);
+	struct path root = {};
+	int ret;
+
+	if (task)
+		codectl_get_root(task, &root);
+	ret = codectl_get_origin(priv->mm, root.mnt ? &root : NULL,
+				 wait || priv->mm == current->mm, region, q,
+				 origin);
+	path_put(&root);
+	if (task)
+		put_task_struct(task);
+
+	return ret;
+}
+
 static int codectl_show_attached(struct seq_file *m,
 				 const struct codectl_attached *attached)
 {
@@ -233,7 +255,7 @@ static int codectl_show(struct seq_file *m, void *v)
 	if (attached)
 		return codectl_show_attached(m, v);
 
-	ret = codectl_get_origin(priv->mm, v, q, &origin);
+	ret = codectl_get_names(priv, false, v, q, &origin);
 	if (ret)
 		return ret == -ESRCH ? SEQ_SKIP : ret;
 
@@ -330,14 +352,15 @@ static int codectl_give_path(u64 to, u32 *size,
 	return ret;
 }
 
-static int codectl_query_names(struct mm_struct *mm,
+static int codectl_query_names(struct codectl_private *priv,
 			       const struct codectl_region *region,
 			       struct code_query *q)
 {
 	struct codectl_origin origin;
 	int ret;
 
-	ret = codectl_get_origin(mm, region, q, &origin);
+	ret = codectl_get_names(priv, q->query_flags & CODE_QUERY_WAIT, region,
+				q, &origin);
 	if (ret)
 		return ret;
 
@@ -355,7 +378,8 @@ static int codectl_query_names(struct mm_struct *mm,
 
 static int codectl_check_query(const struct code_query *q)
 {
-	if (q->query_flags & ~(CODE_QUERY_OR_NEXT | CODE_QUERY_FILE))
+	if (q->query_flags & ~(CODE_QUERY_OR_NEXT | CODE_QUERY_FILE |
+			       CODE_QUERY_WAIT))
 		return -EINVAL;
 	if (q->__reserved[0] || q->__reserved[1] || q->__reserved2)
 		return -EINVAL;
@@ -368,9 +392,11 @@ static int codectl_check_query(const struct code_query *q)
 }
 
 /* Touches no mapping unless names are asked for. */
-static int codectl_query_region(struct mm_struct *mm, struct code_query *q)
+static int codectl_query_region(struct codectl_private *priv,
+				struct code_query *q)
 {
-	struct codectl_region *region = codectl_get_user_next(mm, q->query_addr);
+	struct codectl_region *region = codectl_get_user_next(priv->mm,
+							      q->query_addr);
 	int ret = 0;
 
 	if (IS_ERR_OR_NULL(region))
@@ -382,7 +408,7 @@ static int codectl_query_region(struct mm_struct *mm, struct code_query *q)
 		ret = -ENOENT;
 	else if ((q->query_flags & CODE_QUERY_FILE) || q->path_size ||
 		 q->build_id_size || q->debug_link_size)
-		ret = codectl_query_names(mm, region, q);
+		ret = codectl_query_names(priv, region, q);
 	codectl_region_put(region);
 
 	return ret;
@@ -393,7 +419,7 @@ static int codectl_query_region(struct mm_struct *mm, struct code_query *q)
 #define CODECTL_ANSWER_SIZE						\
 	(offsetofend(struct code_query, debug_link_size) - CODECTL_ANSWER)
 
-static int codectl_query(struct mm_struct *mm, void __user *uquery)
+static int codectl_query(struct codectl_private *priv, void __user *uquery)
 {
 	void __user *uanswer = uquery + CODECTL_ANSWER;
 	struct code_query q __uninitialized;
@@ -415,10 +441,10 @@ static int codectl_query(struct mm_struct *mm, void __user *uquery)
 	ret = codectl_check_query(&q);
 	if (ret)
 		return ret;
-	if (!mm)
+	if (!priv->mm)
 		return -ESRCH;
 
-	ret = codectl_query_region(mm, &q);
+	ret = codectl_query_region(priv, &q);
 	if (ret)
 		return ret;
 
@@ -443,7 +469,7 @@ static long codectl_ioctl(struct file *file, unsigned int cmd,
 	    _IOC_NR(cmd) != _IOC_NR(CODE_QUERY))
 		return -ENOIOCTLCMD;
 
-	return codectl_query(priv->mm, (void __user *)arg);
+	return codectl_query(priv, (void __user *)arg);
 }
 
 const struct file_operations proc_pid_codectl_operations = {

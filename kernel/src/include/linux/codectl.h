@@ -38,8 +38,8 @@ enum codectl_unit {
  * @end: end of the addresses
  * @base: what to take from an address for an offset in what @id stands for
  * @id: of a file or a registration, or 0
- * @file: the file, with a reference, or NULL; beside @region, the one that it is
- *	claimed to be from
+ * @file_id: of the file, or 0; beside @region, of the one that it is claimed to be
+ *	from
  * @region: the registration, with a reference, if the id is that of one
  */
 struct codectl_range {
@@ -47,7 +47,7 @@ struct codectl_range {
 	unsigned long		end;
 	u64			base;
 	u64			id;
-	struct code_file	*file;
+	u64			file_id;
 	struct codectl_region	*region;
 };
 
@@ -111,6 +111,9 @@ struct codectl_names {
 
 typedef void (*codectl_names_func_t)(const struct codectl_names *names,
 				     void *data);
+typedef void (*codectl_replay_func_t)(pid_t pid,
+				      const struct codectl_region *region,
+				      struct codectl_names *names, void *data);
 
 #ifdef CONFIG_CODECTL
 
@@ -126,11 +129,15 @@ void codectl_exec_elf(const struct elf64_phdr *phdr, unsigned int phnum,
 		      unsigned long bias);
 struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace);
 void codectl_stack_put(struct codectl_stack *stack);
-void codectl_range_names(const struct codectl_range *range,
+bool codectl_range_names(const struct codectl_range *range,
 			 struct codectl_names *names);
 int codectl_id_print(struct seq_buf *sb, u64 id);
 void codectl_walk_files(codectl_names_func_t func, void *data);
-int codectl_replay(void);
+bool codectl_own_names(const struct codectl_region *region,
+		       struct codectl_names *names);
+int codectl_replay(codectl_replay_func_t func, void *data);
+void codectl_keep_ids(void);
+void codectl_drop_ids(void);
 
 /* fork() copies the whole mm_struct: the pointers are the parent's until here. */
 static inline void codectl_mm_init(struct mm_struct *mm)

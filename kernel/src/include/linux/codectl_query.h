@@ -9,6 +9,8 @@ struct code_file;
 struct codectl_region;
 struct file;
 struct mm_struct;
+struct path;
+struct task_struct;
 
 /**
  * struct codectl_origin - what the code of a registration is called, and by whom
@@ -58,7 +60,8 @@ void codectl_region_put(struct codectl_region *region);
 u64 codectl_sframe_addr(const struct codectl_region *region);
 void codectl_fill_query(const struct codectl_region *region,
 			struct code_query *query);
-int codectl_get_origin(struct mm_struct *mm,
+bool codectl_get_root(struct task_struct *task, struct path *root);
+int codectl_get_origin(struct mm_struct *mm, const struct path *root, bool wait,
 		       const struct codectl_region *region,
 		       struct code_query *query, struct codectl_origin *origin);
 void codectl_put_origin(struct codectl_origin *origin);

@@ -8,9 +8,12 @@
  * have ids, and what an id stands for is said in a record of its own, before the
  * first stack of the instance that has it.
  */
+#include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/codectl.h>
 #include <linux/fs.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/trace_events.h>
@@ -29,27 +32,40 @@
 static_assert(FRAMES_PER_RECORD <= BITS_PER_LONG);
 
 /* Ids that have been explained, by their low bits, the last ones of each */
-#define KNOWN_SETS		256
+#define KNOWN_SETS		128
 #define KNOWN_WAYS		4
+
+/**
+ * struct trace_user_known - ids that have been explained in the buffer of a CPU
+ * @resets: value of that of the instance when @ids was last emptied
+ * @overrun: records of this CPU that had been overwritten then
+ * @entries: records that were in its buffer then
+ * @ids: one that has had to make room is explained again
+ */
+struct trace_user_known {
+	int			resets;
+	unsigned long		overrun;
+	unsigned long		entries;
+	u64			ids[KNOWN_SETS][KNOWN_WAYS];
+};
 
 /**
  * struct trace_user_unwind - the stacks of an instance
  * @tr: the instance
  * @work: what asks for stacks
- * @overrun: records that had been overwritten when @known was last emptied
- * @known: ids that have been explained; one that has had to make room is
- *	explained again
+ * @resets: how often the trace was emptied
+ * @known: what has been explained
  */
 struct trace_user_unwind {
 	struct trace_array	*tr;
 	struct unwind_work	work;
-	unsigned long		overrun;
-	u64			known[KNOWN_SETS][KNOWN_WAYS];
+	atomic_t		resets;
+	struct trace_user_known __percpu *known;
 };
 
-static bool is_known(const struct trace_user_unwind *unwind, u64 id)
+static bool is_known(const struct trace_user_known *known, u64 id)
 {
-	const u64 *set = unwind->known[id % KNOWN_SETS];
+	const u64 *set = known->ids[id % KNOWN_SETS];
 	unsigned int i;
 
 	for (i = 0; i < KNOWN_WAYS; i++) {
@@ -61,9 +77,9 @@ static bool is_known(const struct trace_user_unwind *unwind, u64 id)
 }
 
 /* Where two tasks do so at a time, one may be forgotten: it is told again. */
-static void make_known(struct trace_user_unwind *unwind, u64 id)
+static void make_known(struct trace_user_known *known, u64 id)
 {
-	u64 *set = unwind->known[id % KNOWN_SETS];
+	u64 *set = known->ids[id % KNOWN_SETS];
 	unsigned int i;
 
 	for (i = KNOWN_WAYS - 1; i; i--)
@@ -107,33 +123,45 @@ void __trace_user_unwind_event(struct trace_array *tr,
 	__buffer_unlock_commit(buffer, event);
 }
 
-static void forget_ids(struct trace_user_unwind *unwind)
+static void forget_ids(struct trace_user_known *known)
 {
 	unsigned int i, j;
 
 	for (i = 0; i < KNOWN_SETS; i++)
 		for (j = 0; j < KNOWN_WAYS; j++)
-			WRITE_ONCE(unwind->known[i][j], 0);
+			WRITE_ONCE(known->ids[i][j], 0);
 }
 
 /*
- * What explained an id is overwritten with the rest of the buffer.  Half a
- * buffer after they were all forgotten they are again.
+ * What explains an id comes after all that was in the CPU's buffer when ids were
+ * last forgotten: it is there until that many records have been overwritten.  Ids
+ * are forgotten after half of them, or half of those that fit in now.
  */
-static void forget_overwritten(struct trace_user_unwind *unwind)
+static bool is_overwritten(const struct trace_user_known *known,
+			   unsigned long overrun, unsigned long entries)
+{
+	unsigned long lost = overrun - READ_ONCE(known->overrun);
+
+	return lost && lost >= min(READ_ONCE(known->entries), entries) / 2;
+}
+
+/* On the CPU that @known is of. */
+static void forget_lost(struct trace_user_unwind *unwind,
+			struct trace_user_known *known)
 {
 	struct trace_buffer *buffer = unwind->tr->array_buffer.buffer;
-	unsigned long overrun = ring_buffer_overruns(buffer);
-	unsigned long half;
+	int resets = atomic_read(&unwind->resets), cpu = smp_processor_id();
+	unsigned long overrun = ring_buffer_overrun_cpu(buffer, cpu);
+	unsigned long entries = ring_buffer_entries_cpu(buffer, cpu);
 
-	if (overrun == READ_ONCE(unwind->overrun))
-		return;
-	half = ring_buffer_entries_cpu(buffer, raw_smp_processor_id()) / 2;
-	if (overrun - READ_ONCE(unwind->overrun) < half)
+	if (READ_ONCE(known->resets) == resets &&
+	    !is_overwritten(known, overrun, entries))
 		return;
 
-	WRITE_ONCE(unwind->overrun, overrun);
-	forget_ids(unwind);
+	WRITE_ONCE(known->resets, resets);
+	WRITE_ONCE(known->overrun, overrun);
+	WRITE_ONCE(known->entries, entries);
+	forget_ids(known);
 }
 
 /* Returns whether there was room for it. */
@@ -166,8 +194,9 @@ static bool write_names(struct trace_array *tr,
 	return true;
 }
 
-/* What the instance does not know yet.  Two tasks may both tell it. */
+/* What the buffer of this CPU does not say yet.  Two tasks may both say it. */
 static void explain_ids(struct trace_user_unwind *unwind,
+			struct trace_user_known *known,
 			const struct codectl_stack *codes)
 {
 	struct codectl_names *names __free(kfree) = NULL;
@@ -176,16 +205,19 @@ static void explain_ids(struct trace_user_unwind *unwind,
 
 	for (i = 0; i < codes->nr_ranges; i++) {
 		range = &codes->ranges[i];
-		if (!range->id || is_known(unwind, range->id))
+		if (!range->id || is_known(known, range->id))
 			continue;
 
 		if (!names)
 			names = kmalloc_obj(*names);
 		if (!names)
 			return;
-		codectl_range_names(range, names);
+		if (!codectl_range_names(range, names))
+			continue;
+		/* Else what empties the buffer in between would leave it known. */
+		guard(preempt)();
 		if (write_names(unwind->tr, names))
-			make_known(unwind, range->id);
+			make_known(known, range->id);
 	}
 }
 
@@ -245,22 +277,34 @@ static unsigned int write_frames(struct trace_array *tr,
 	return count;
 }
 
-/* The rest of a stack that there is no room for is left out. */
+/*
+ * A stack is in one buffer with what explains it.  The rest of one that there is no
+ * room for is left out.
+ */
 static void write_stack(struct unwind_work *work,
 			struct unwind_stacktrace *trace, u64 cookie)
 {
 	struct trace_user_unwind *unwind =
 		container_of(work, struct trace_user_unwind, work);
+	struct trace_user_known *known;
 	unsigned int first = 0, count;
 
-	forget_overwritten(unwind);
+	guard(migrate)();
+	known = this_cpu_ptr(unwind->known);
+	forget_lost(unwind, known);
 	if (trace->codes)
-		explain_ids(unwind, trace->codes);
+		explain_ids(unwind, known, trace->codes);
 
 	do {
 		count = write_frames(unwind->tr, trace, first, cookie);
 		first += count;
 	} while (count && first < trace->nr);
+}
+
+static void trace_user_unwind_free(struct trace_user_unwind *unwind)
+{
+	free_percpu(unwind->known);
+	kfree(unwind);
 }
 
 /**
@@ -278,13 +322,19 @@ int trace_user_unwind_start(struct trace_array *tr)
 	if (!unwind)
 		return -ENOMEM;
 	unwind->tr = tr;
+	unwind->known = alloc_percpu(struct trace_user_known);
+	if (!unwind->known) {
+		kfree(unwind);
+		return -ENOMEM;
+	}
 
 	ret = unwind_deferred_init(&unwind->work, write_stack);
 	if (ret) {
-		kfree(unwind);
+		trace_user_unwind_free(unwind);
 		return ret;
 	}
 	unwind_deferred_want_codes(&unwind->work);
+	codectl_keep_ids();
 	rcu_assign_pointer(tr->user_unwind, unwind);
 
 	return 0;
@@ -304,7 +354,8 @@ void trace_user_unwind_stop(struct trace_array *tr)
 	/* Whoever asks does so with preemption disabled. */
 	synchronize_rcu();
 	unwind_deferred_cancel(&unwind->work);
-	kfree(unwind);
+	trace_user_unwind_free(unwind);
+	codectl_drop_ids();
 }
 
 /**
@@ -321,18 +372,63 @@ void trace_user_unwind_reset(struct trace_array *tr)
 	guard(preempt_notrace)();
 	unwind = rcu_dereference_sched(tr->user_unwind);
 	if (unwind)
-		forget_ids(unwind);
+		atomic_inc(&unwind->resets);
 }
 
-static void replay_names(const struct codectl_names *names, void *data)
+/**
+ * struct replay - what an instance is told
+ * @tr: the instance
+ * @file: its event code_register, if that is enabled, or NULL
+ * @ids: whether it has ids in its stacks
+ */
+struct replay {
+	struct trace_array	*tr;
+	struct trace_event_file	*file;
+	bool			ids;
+};
+
+static void replay_file(const struct codectl_names *names, void *data)
 {
 	write_names(data, names);
 }
 
-static ssize_t code_replay_write(struct file *file, const char __user *ubuf,
+/* The event alone, as tracepoints are of all instances. */
+static void replay_region(pid_t pid, const struct codectl_region *region,
+			  struct codectl_names *names, void *data)
+{
+	const struct replay *replay = data;
+	void (*probe)(void *file, pid_t pid,
+		      const struct codectl_region *region,
+		      const struct codectl_names *names);
+
+	if (replay->file) {
+		probe = replay->file->event_call->class->probe;
+		probe(replay->file, pid, region, names);
+	}
+
+	if (replay->ids && codectl_own_names(region, names))
+		write_names(replay->tr, names);
+}
+
+static struct trace_event_file *find_register_event(struct trace_array *tr)
+{
+	struct trace_event_file *file;
+
+	guard(mutex)(&event_mutex);
+	file = find_event_file(tr, "codectl", "code_register");
+
+	return file && file->flags & EVENT_FILE_FL_ENABLED ? file : NULL;
+}
+
+static ssize_t code_replay_write(struct file *filp, const char __user *ubuf,
 				 size_t cnt, loff_t *ppos)
 {
-	struct trace_array *tr;
+	struct trace_array *tr = filp->private_data;
+	struct replay replay = {
+		.tr	= tr,
+		.file	= find_register_event(tr),
+		.ids	= tr->trace_flags & TRACE_ITER(USERSTACKTRACE_DELAY),
+	};
 	bool yes;
 	int ret;
 
@@ -342,26 +438,33 @@ static ssize_t code_replay_write(struct file *file, const char __user *ubuf,
 	if (!yes)
 		return -EINVAL;
 
-	ret = codectl_replay();
+	ret = codectl_replay(replay_region, &replay);
 	if (ret)
 		return ret;
-
-	scoped_guard(mutex, &trace_types_lock) {
-		list_for_each_entry(tr, &ftrace_trace_arrays, list) {
-			if (tr->trace_flags & TRACE_ITER(USERSTACKTRACE_DELAY))
-				codectl_walk_files(replay_names, tr);
-			trace_user_unwind_reset(tr);
-		}
-	}
+	if (replay.ids)
+		codectl_walk_files(replay_file, tr);
+	trace_user_unwind_reset(tr);
 
 	return cnt;
 }
 
 static const struct file_operations code_replay_fops = {
-	.open	= tracing_open_generic,
-	.write	= code_replay_write,
-	.llseek	= noop_llseek,
+	.open		= tracing_open_generic_tr,
+	.write		= code_replay_write,
+	.llseek		= noop_llseek,
+	.release	= tracing_release_generic_tr,
 };
+
+/**
+ * trace_user_unwind_create_files() - make the files of an instance
+ * @tr: the instance
+ * @dir: its folder
+ */
+void trace_user_unwind_create_files(struct trace_array *tr, struct dentry *dir)
+{
+	trace_create_file("code_replay", TRACE_MODE_WRITE, dir, tr,
+			  &code_replay_fops);
+}
 
 static enum print_line_t print_user_unwind(struct trace_iterator *iter,
 					   int flags, struct trace_event *event)
@@ -391,7 +494,9 @@ static void print_id(struct trace_array *tr, struct trace_seq *s, u64 id,
 {
 	unsigned int len = s->seq.len;
 
+	/* Those of the last boot are not what has these ids now. */
 	if (tr->trace_flags & TRACE_ITER(SYM_USEROBJ) &&
+	    !(tr->flags & TRACE_ARRAY_FL_LAST_BOOT) &&
 	    !codectl_id_print(&s->seq, id)) {
 		if (!seq_buf_has_overflowed(&s->seq) &&
 		    seq_buf_buffer_left(&s->seq) > room)
@@ -493,13 +598,3 @@ static int __init trace_user_unwind_init(void)
 	return 0;
 }
 early_initcall(trace_user_unwind_init);
-
-static int __init code_replay_init(void)
-{
-	if (!tracing_init_dentry())
-		trace_create_file("code_replay", TRACE_MODE_WRITE, NULL, NULL,
-				  &code_replay_fops);
-
-	return 0;
-}
-fs_initcall(code_replay_init);

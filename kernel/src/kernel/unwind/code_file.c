@@ -8,58 +8,56 @@
  * The same mark is told when the file is written to or renamed, so that an id
  * that was explained by a path and a build-id stands for these only.
  *
- * The table by id has the marks that are not freed yet: RCU for readers,
- * code_files_lock for who adds and removes.
+ * The table by id has those that are not freed yet, that by inode those whose mark is
+ * there: RCU for readers, code_files_lock for who adds and removes.  A stack looks
+ * its files up under RCU, writes nothing, and holds none of them afterwards: CPUs
+ * that take stacks of one library share nothing that is written to.
+ *
+ * A file system with a mark tells fsnotify of each access.  So they go when nobody has
+ * asked for a while, unless an instance of the trace has ids in its stacks.
  */
 #include <linux/codectl.h>
 #include <linux/fs.h>
-#include <linux/hashtable.h>
 #include <linux/init.h>
-#include <linux/mm_types.h>
+#include <linux/jiffies.h>
+#include <linux/rhashtable.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/unwind_user.h>
+#include <linux/workqueue.h>
 
 #include "code_file.h"
 #include "registry.h"
 
 #define CODE_FILE_EVENTS	(FS_MODIFY | FS_MOVE_SELF)
+#define CODE_FILES_IDLE		(10 * HZ)
 
 static struct fsnotify_group *code_file_group __ro_after_init;
 static struct code_file *vdso_file __ro_after_init;
-static DEFINE_HASHTABLE(code_files, 10);
+static struct rhashtable code_files;
+static struct rhltable code_files_by_inode;
 static DEFINE_SPINLOCK(code_files_lock);
 
-/**
- * code_path_escape() - make a path fit for lines of text
- * @to: where it is stored
- * @size: bytes at @to, at least 8
- * @path: the path
- *
- * Control characters and the backslash become \\ooo; what does not fit is cut,
- * and ends in "...".
- */
-void code_path_escape(char *to, size_t size, const char *path)
-{
-	const size_t most = size - sizeof("\\ooo...");
-	size_t len = 0;
+static const struct rhashtable_params by_id_params = {
+	.head_offset		= offsetof(struct code_file, by_id),
+	.key_offset		= offsetof(struct code_file, id),
+	.key_len		= sizeof_field(struct code_file, id),
+	.automatic_shrinking	= true,
+};
 
-	for (; *path; path++) {
-		u8 c = *path;
+static const struct rhashtable_params by_inode_params = {
+	.head_offset		= offsetof(struct code_file, by_inode),
+	.key_offset		= offsetof(struct code_file, inode),
+	.key_len		= sizeof_field(struct code_file, inode),
+	.automatic_shrinking	= true,
+};
 
-		if (len > most) {
-			strscpy(to + len, "...", size - len);
-			return;
-		}
-		if (c < ' ' || c == 0x7f || c == '\\')
-			len += scnprintf(to + len, size - len, "\\%03o", c);
-		else
-			to[len++] = c;
-	}
-	to[len] = '\0';
-}
+static void code_files_age(struct work_struct *work);
+static DECLARE_DELAYED_WORK(code_files_work, code_files_age);
+static atomic_t code_files_users;
+static bool code_files_asked;
 
 static struct code_file *code_file_alloc(const char *path)
 {
@@ -71,24 +69,43 @@ static struct code_file *code_file_alloc(const char *path)
 		return NULL;
 	memcpy(cf->path, path, size);
 	cf->id = codectl_next_id();
-	cf->first = cf;
-	INIT_LIST_HEAD(&cf->other);
+	INIT_LIST_HEAD(&cf->all);
 
 	return cf;
 }
 
-/* From now on it may be asked for by its id: nothing of it changes any more. */
-static void code_file_publish(struct code_file *cf)
+/*
+ * From now on it may be asked for by its id, and nothing of it changes any more.
+ * Under code_files_lock, as what follows.
+ */
+static void code_file_publish(struct code_file *cf, struct code_file *first)
 {
-	guard(spinlock)(&code_files_lock);
-	hash_add_rcu(code_files, &cf->node, cf->id);
+	cf->first = first;
+	list_add(&cf->link, &first->all);
+	/* Without memory it has no names. */
+	rhashtable_insert_fast(&code_files, &cf->by_id, by_id_params);
 }
 
-static void code_file_free(struct code_file *cf)
+/* And be found by its inode; without memory, by its mark alone. */
+static void code_file_offer(struct code_file *cf)
 {
-	scoped_guard(spinlock, &code_files_lock)
-		hlist_del_init_rcu(&cf->node);
-	kfree_rcu(cf, rcu);
+	if (!cf->first->is_gone)
+		rhltable_insert(&code_files_by_inode, &cf->by_inode,
+				by_inode_params);
+}
+
+/* Before the inode goes, and its memory is that of another one. */
+static void code_file_freeing_mark(struct fsnotify_mark *mark,
+				   struct fsnotify_group *group)
+{
+	struct code_file *first = container_of(mark, struct code_file, mark);
+	struct code_file *cf;
+
+	guard(spinlock)(&code_files_lock);
+	first->is_gone = true;
+	list_for_each_entry(cf, &first->all, link)
+		rhltable_remove(&code_files_by_inode, &cf->by_inode,
+				by_inode_params);
 }
 
 /* The last reference is gone. */
@@ -96,10 +113,16 @@ static void code_file_free_mark(struct fsnotify_mark *mark)
 {
 	struct code_file *first = container_of(mark, struct code_file, mark);
 	struct code_file *cf, *next;
+	LIST_HEAD(all);
 
-	list_for_each_entry_safe(cf, next, &first->other, other)
-		code_file_free(cf);
-	code_file_free(first);
+	scoped_guard(spinlock, &code_files_lock) {
+		list_splice_init(&first->all, &all);
+		list_for_each_entry(cf, &all, link)
+			rhashtable_remove_fast(&code_files, &cf->by_id,
+					       by_id_params);
+	}
+	list_for_each_entry_safe(cf, next, &all, link)
+		kfree_rcu(cf, rcu);
 }
 
 static int code_file_handle_event(struct fsnotify_mark *mark, u32 mask,
@@ -113,35 +136,60 @@ static int code_file_handle_event(struct fsnotify_mark *mark, u32 mask,
 
 static const struct fsnotify_ops code_file_ops = {
 	.handle_inode_event	= code_file_handle_event,
+	.freeing_mark		= code_file_freeing_mark,
 	.free_mark		= code_file_free_mark,
 };
 
 /*
  * Not every write is told to the mark: those through a memfd, by aio, or to a
- * shared mapping are not.  And an inode of overlayfs stands for two real ones where
- * a file was mapped before it was copied up: each takes the id from the other.
+ * shared mapping are not.
  */
-static bool code_file_is_of(const struct code_file *cf, const struct file *file)
+static bool code_file_is_changed(const struct code_file *cf)
 {
-	const struct inode *real = file_inode(file);
-	struct timespec64 ctime = inode_get_ctime(real);
+	struct timespec64 ctime = inode_get_ctime(cf->real);
 
-	return cf->real == real && timespec64_equal(&cf->ctime, &ctime);
+	return !timespec64_equal(&cf->ctime, &ctime);
 }
 
-static struct code_file *code_file_find(struct inode *inode,
-					const struct file *file)
+/* Under RCU; @file is held. */
+static const struct code_file *code_file_find(const struct file *file,
+					      const char *path)
+{
+	const struct inode *inode = file_user_inode(file);
+	const struct code_file *cf;
+	struct rhlist_head *list, *pos;
+
+	list = rhltable_lookup(&code_files_by_inode, &inode, by_inode_params);
+	rhl_for_each_entry_rcu(cf, pos, list, by_inode) {
+		if (cf->real == file_inode(file) && !strcmp(cf->path, path))
+			return READ_ONCE(cf->first->stale) ||
+			       code_file_is_changed(cf) ? NULL : cf;
+	}
+
+	return NULL;
+}
+
+/* The first one of a file that has not changed since. */
+static struct code_file *code_file_find_first(struct inode *inode,
+					      const struct file *file)
 {
 	struct fsnotify_mark *mark;
-	struct code_file *cf;
+	struct code_file *first, *cf;
+	bool changed;
 
 	mark = fsnotify_find_inode_mark(inode, code_file_group);
 	if (!mark)
 		return NULL;
 
-	cf = container_of(mark, struct code_file, mark);
-	if (!READ_ONCE(cf->stale) && code_file_is_of(cf, file))
-		return cf;
+	first = container_of(mark, struct code_file, mark);
+	scoped_guard(spinlock, &code_files_lock) {
+		changed = READ_ONCE(first->stale);
+		list_for_each_entry(cf, &first->all, link)
+			changed |= cf->real == file_inode(file) &&
+				   code_file_is_changed(cf);
+	}
+	if (!changed)
+		return first;
 
 	fsnotify_destroy_mark(mark, code_file_group);
 	fsnotify_put_mark(mark);
@@ -150,36 +198,32 @@ static struct code_file *code_file_find(struct inode *inode,
 }
 
 /*
- * Waits for the file only where it is one of the caller's own, and not on the
- * way out: whose file never answers may as well have its own text not answer.
- * Nor inside execve(), which disables page faults, as others wait for its locks.
- * False where it could not be read for that reason.
+ * Nobody waits on the way out, or inside execve(), which disables page faults, as
+ * others wait for its locks.  False where it could not be read without waiting.
  */
-static bool code_file_read_build_id(struct file *file, struct mm_struct *mm,
-				    u8 *build_id, u8 *len)
+static bool code_file_read_build_id(struct file *file, bool wait, u8 *build_id,
+				    u8 *len)
 {
-	bool wait = mm == current->mm && !(current->flags & PF_EXITING) &&
-		    !fatal_signal_pending(current) && !pagefault_disabled();
-	/* All that is looked at is the file. */
-	struct vm_area_struct vma = { .vm_file = file };
 	u32 size;
 	int ret;
 
+	wait = wait && !(current->flags & PF_EXITING) &&
+	       !fatal_signal_pending(current) && !pagefault_disabled();
 	*len = 0;
 	if (!S_ISREG(file_inode(file)->i_mode))
 		return true;
 
-	ret = wait ? build_id_parse(&vma, build_id, &size) :
-		     build_id_parse_nofault(&vma, build_id, &size);
+	ret = wait ? build_id_parse_file(file, build_id, &size) :
+		     build_id_parse_file_nofault(file, build_id, &size);
 	if (!ret)
 		*len = size;
 
-	return wait || ret != -EFAULT;
+	/* What failed for now is no answer. */
+	return (wait || ret != -EFAULT) && ret != -EINTR && ret != -ENOMEM &&
+	       ret != -EAGAIN;
 }
 
-static struct code_file *code_file_create(struct file *file,
-					  struct mm_struct *mm,
-					  const char *path)
+static struct code_file *code_file_create(struct file *file, const char *path)
 {
 	const struct inode *inode = file_user_inode(file);
 	struct code_file *cf;
@@ -187,14 +231,11 @@ static struct code_file *code_file_create(struct file *file,
 	cf = code_file_alloc(path);
 	if (!cf)
 		return NULL;
+	cf->inode = inode;
 	cf->ino = inode->i_ino;
 	cf->dev = inode->i_sb->s_dev;
 	cf->real = file_inode(file);
 	cf->ctime = inode_get_ctime(cf->real);
-	/* Whoever comes next gets another id, and with it a build-id. */
-	if (!code_file_read_build_id(file, mm, cf->build_id,
-				     &cf->build_id_len))
-		cf->stale = true;
 
 	return cf;
 }
@@ -203,13 +244,12 @@ static struct code_file *code_file_create(struct file *file,
  * Was the file written to after its build-id was read, and before the mark could
  * notice?
  */
-static void code_file_recheck(struct code_file *cf, struct file *file,
-			      struct mm_struct *mm)
+static void code_file_recheck(struct code_file *cf, struct file *file, bool wait)
 {
 	u8 build_id[BUILD_ID_SIZE_MAX];
 	u8 len;
 
-	if (!code_file_read_build_id(file, mm, build_id, &len) ||
+	if (!code_file_read_build_id(file, wait, build_id, &len) ||
 	    len != cf->build_id_len || memcmp(build_id, cf->build_id, len))
 		WRITE_ONCE(cf->stale, true);
 }
@@ -225,143 +265,189 @@ static int code_file_attach(struct code_file *cf, struct inode *inode)
 	ret = fsnotify_add_inode_mark(&cf->mark, inode, 0);
 	if (ret)
 		fsnotify_put_mark(&cf->mark);
+	else
+		schedule_delayed_work(&code_files_work, CODE_FILES_IDLE);
 
 	return ret;
 }
 
-static struct code_file *code_file_get_first(struct file *file,
-					     struct mm_struct *mm,
-					     const char *path)
+static int code_file_add_first(struct code_file *cf, struct inode *inode,
+			       struct file *file, bool wait)
+{
+	int ret;
+
+	/* Whoever comes next gets another id, and with it a build-id. */
+	cf->stale = !code_file_read_build_id(file, wait, cf->build_id,
+					     &cf->build_id_len);
+	scoped_guard(spinlock, &code_files_lock)
+		code_file_publish(cf, cf);
+	ret = code_file_attach(cf, inode);
+	if (ret)
+		return ret;
+
+	code_file_recheck(cf, file, wait);
+	scoped_guard(spinlock, &code_files_lock)
+		code_file_offer(cf);
+
+	return 0;
+}
+
+/* Under code_files_lock. */
+static struct code_file *code_file_find_other(struct code_file *first,
+					      const struct file *file,
+					      const char *path)
+{
+	struct code_file *cf;
+
+	list_for_each_entry(cf, &first->all, link) {
+		if (cf->real == file_inode(file) && !strcmp(cf->path, path))
+			return cf;
+	}
+
+	return NULL;
+}
+
+/* Of the same contents under another path: not if they were changed meanwhile. */
+static bool code_file_copy_build_id(struct code_file *to,
+				    struct code_file *first)
+{
+	struct code_file *cf;
+
+	guard(spinlock)(&code_files_lock);
+	list_for_each_entry(cf, &first->all, link) {
+		if (cf->real != to->real ||
+		    !timespec64_equal(&cf->ctime, &to->ctime))
+			continue;
+		to->build_id_len = cf->build_id_len;
+		memcpy(to->build_id, cf->build_id, sizeof(to->build_id));
+		return true;
+	}
+
+	return false;
+}
+
+/* Takes @cf.  Somebody else may have been faster. */
+static struct code_file *code_file_add(struct code_file *cf,
+				       struct code_file *first,
+				       struct file *file, bool wait)
+{
+	struct code_file *old;
+
+	/* The mark is told of writes since the time was noted. */
+	if (!code_file_copy_build_id(cf, first) &&
+	    !code_file_read_build_id(file, wait, cf->build_id,
+				     &cf->build_id_len))
+		WRITE_ONCE(first->stale, true);
+
+	scoped_guard(spinlock, &code_files_lock) {
+		old = code_file_find_other(first, file, cf->path);
+		if (old) {
+			kfree(cf);
+			return old;
+		}
+		code_file_publish(cf, first);
+		code_file_offer(cf);
+		if (++first->nr >= CODE_FILE_MAX_IDS)
+			WRITE_ONCE(first->stale, true);
+	}
+
+	return cf;
+}
+
+/* Takes the reference to @first, or gives it to what it returns. */
+static struct code_file *code_file_get_other(struct code_file *first,
+					     struct file *file,
+					     const char *path, bool wait)
+{
+	struct code_file *cf;
+
+	scoped_guard(spinlock, &code_files_lock)
+		cf = code_file_find_other(first, file, path);
+	if (cf)
+		return cf;
+
+	cf = code_file_create(file, path);
+	if (cf)
+		return code_file_add(cf, first, file, wait);
+	code_file_put(first);
+
+	return NULL;
+}
+
+static struct code_file *code_file_get_path(struct file *file,
+					    const char *path, bool wait)
 {
 	struct inode *inode = (struct inode *)file_user_inode(file);
 	struct code_file *cf;
 	int ret;
 
 	do {
-		cf = code_file_find(inode, file);
+		cf = code_file_find_first(inode, file);
 		if (cf)
-			return cf;
+			return code_file_get_other(cf, file, path, wait);
 
-		cf = code_file_create(file, mm, path);
+		cf = code_file_create(file, path);
 		if (!cf)
 			return NULL;
-
-		ret = code_file_attach(cf, inode);
-		if (!ret) {
-			code_file_recheck(cf, file, mm);
-			code_file_publish(cf);
-			return cf;
-		}
+		ret = code_file_add_first(cf, inode, file, wait);
 	} while (ret == -EEXIST);
 
-	return NULL;
-}
-
-static struct code_file *code_file_find_path(struct code_file *first,
-					     const char *path)
-{
-	struct code_file *cf;
-
-	if (!strcmp(first->path, path))
-		return first;
-
-	list_for_each_entry(cf, &first->other, other) {
-		if (!strcmp(cf->path, path))
-			return cf;
-	}
-
-	return NULL;
-}
-
-/* Takes @cf.  Somebody else may have been faster. */
-static struct code_file *code_file_add_path(struct code_file *first,
-					    struct code_file *cf)
-{
-	struct code_file *old;
-
-	scoped_guard(spinlock, &code_files_lock) {
-		old = code_file_find_path(first, cf->path);
-		if (old) {
-			kfree(cf);
-			return old;
-		}
-		list_add(&cf->other, &first->other);
-		if (++first->nr_others >= CODE_FILE_MAX_PATHS)
-			WRITE_ONCE(first->stale, true);
-	}
-	code_file_publish(cf);
-
-	return cf;
-}
-
-/* Takes the reference to @first, or gives it to what it returns. */
-static struct code_file *code_file_get_path(struct code_file *first,
-					    const char *path)
-{
-	struct code_file *cf;
-
-	scoped_guard(spinlock, &code_files_lock)
-		cf = code_file_find_path(first, path);
-	if (cf)
-		return cf;
-
-	cf = code_file_alloc(path);
-	if (!cf) {
-		code_file_put(first);
-		return NULL;
-	}
-	cf->first = first;
-	cf->ino = first->ino;
-	cf->dev = first->dev;
-	cf->build_id_len = first->build_id_len;
-	memcpy(cf->build_id, first->build_id, sizeof(cf->build_id));
-
-	return code_file_add_path(first, cf);
+	return ret ? NULL : cf;
 }
 
 /**
  * code_file_get() - the id of a file
  * @file: the file
- * @mm: the address space that it is mapped in
+ * @root: root folder of the process that it is mapped in, or NULL for the caller's
+ * @wait: whether to wait for the file
  *
- * Reads the build-id, if the file has no id yet.  Does not wait for the file of
- * another process: if what is needed is not in memory there is no build-id.
+ * Reads the build-id, if the file has no id yet.  Without waiting, if what is needed
+ * is not in memory there is no build-id.
  *
  * Context: process; may sleep, and wait for the file, unless page faults are
  * disabled: no lock held.
  * Return: the file with its id, for code_file_put(), or NULL: no memory, or a
  * file system that has nothing watched.
  */
-struct code_file *code_file_get(struct file *file, struct mm_struct *mm)
+struct code_file *code_file_get(struct file *file, const struct path *root,
+				bool wait)
 {
-	struct code_file *cf;
-	char *buf, *path;
+	char *buf __free(kfree) = kmalloc(CODE_PATH_BUF_SIZE, GFP_KERNEL);
 
-	buf = kmalloc(PATH_MAX + CODECTL_PATH_MAX, GFP_KERNEL);
 	if (!buf)
 		return NULL;
-	path = d_path(file_user_path(file), buf, PATH_MAX);
-	if (IS_ERR(path))
-		path = "";
-	code_path_escape(buf + PATH_MAX, CODECTL_PATH_MAX, path);
+	WRITE_ONCE(code_files_asked, true);
 
-	path = buf + PATH_MAX;
-	cf = code_file_get_first(file, mm, path);
-	if (cf)
-		cf = code_file_get_path(cf, path);
-	kfree(buf);
-
-	return cf;
+	return code_file_get_path(file, code_path_of(file, root, buf), wait);
 }
 
 /**
  * code_file_put() - give a file back
- * @cf: what code_file_get() or code_file_vdso() returned, or NULL
+ * @cf: what code_file_get() returned, or NULL
  */
 void code_file_put(struct code_file *cf)
 {
 	if (cf)
 		fsnotify_put_mark(&cf->first->mark);
+}
+
+/**
+ * code_file_find_id() - the id of a file that has one already
+ * @file: the file, mapped in the current process
+ * @buf: room of CODE_PATH_BUF_SIZE
+ *
+ * Context: any that may take no interrupt; writes to no memory but @buf.
+ * Return: the id, or 0.
+ */
+u64 code_file_find_id(const struct file *file, char *buf)
+{
+	const char *path = code_path_of(file, NULL, buf);
+	const struct code_file *cf;
+
+	guard(rcu)();
+	cf = code_file_find(file, path);
+
+	return cf ? cf->id : 0;
 }
 
 /**
@@ -371,16 +457,9 @@ void code_file_put(struct code_file *cf)
  * Context: any, under RCU.
  * Return: the file, valid under RCU, or NULL.
  */
-struct code_file *code_file_by_id(u64 id)
+const struct code_file *code_file_by_id(u64 id)
 {
-	struct code_file *cf;
-
-	hash_for_each_possible_rcu(code_files, cf, node, id) {
-		if (cf->id == id)
-			return cf;
-	}
-
-	return NULL;
+	return rhashtable_lookup(&code_files, &id, by_id_params);
 }
 
 /**
@@ -403,6 +482,26 @@ void code_file_names(const struct code_file *cf, struct codectl_names *names)
 }
 
 /**
+ * code_file_names_of() - what an id stands for, if that is in memory
+ * @id: the id
+ * @names: where it is stored
+ *
+ * Context: any.
+ * Return: whether it is.
+ */
+bool code_file_names_of(u64 id, struct codectl_names *names)
+{
+	const struct code_file *cf;
+
+	guard(rcu)();
+	cf = code_file_by_id(id);
+	if (cf)
+		code_file_names(cf, names);
+
+	return cf;
+}
+
+/**
  * codectl_walk_files() - go through the files that have an id
  * @func: what to call for each, which must not sleep
  * @data: what to pass to it
@@ -413,33 +512,63 @@ void codectl_walk_files(codectl_names_func_t func, void *data)
 {
 	struct codectl_names *names __free(kfree) = NULL;
 	const struct code_file *cf;
-	unsigned int bucket;
+	struct rhashtable_iter iter;
 
 	names = kzalloc_obj(*names);
 	if (!names)
 		return;
 
-	for (bucket = 0; bucket < HASH_SIZE(code_files); bucket++) {
-		scoped_guard(rcu)
-			hlist_for_each_entry_rcu(cf, &code_files[bucket], node) {
-				code_file_names(cf, names);
-				func(names, data);
-			}
+	rhashtable_walk_enter(&code_files, &iter);
+	do {
+		rhashtable_walk_start(&iter);
+		while ((cf = rhashtable_walk_next(&iter)) && !IS_ERR(cf)) {
+			code_file_names(cf, names);
+			func(names, data);
+			if (need_resched())
+				break;
+		}
+		rhashtable_walk_stop(&iter);
 		cond_resched();
-	}
+		/* While the table grows, some may come twice. */
+	} while (cf);
+	rhashtable_walk_exit(&iter);
 }
 
 /**
- * code_file_vdso() - the vDSO, which has no file
+ * code_file_vdso_id() - the id of the vDSO, which has no file
  *
- * Return: what stands for it, for code_file_put(), or NULL.
+ * Return: the id, or 0.
  */
-struct code_file *code_file_vdso(void)
+u64 code_file_vdso_id(void)
 {
-	if (vdso_file)
-		fsnotify_get_mark(&vdso_file->mark);
+	return vdso_file ? vdso_file->id : 0;
+}
 
-	return vdso_file;
+/* The flag before the marks: who asks meanwhile gets new ones, or is too late. */
+static void code_files_age(struct work_struct *work)
+{
+	if (xchg(&code_files_asked, false) || atomic_read(&code_files_users))
+		schedule_delayed_work(&code_files_work, CODE_FILES_IDLE);
+	else
+		fsnotify_clear_marks_by_group(code_file_group,
+					      FSNOTIFY_OBJ_TYPE_INODE);
+}
+
+/**
+ * codectl_keep_ids() - keep ids of files as long as their inodes
+ */
+void codectl_keep_ids(void)
+{
+	atomic_inc(&code_files_users);
+}
+
+/**
+ * codectl_drop_ids() - no longer do what codectl_keep_ids() has begun
+ */
+void codectl_drop_ids(void)
+{
+	WRITE_ONCE(code_files_asked, true);
+	atomic_dec(&code_files_users);
 }
 
 static int __init code_file_init(void)
@@ -450,13 +579,17 @@ static int __init code_file_init(void)
 	if (IS_ERR(group))
 		panic("codectl: no memory for file ids\n");
 	code_file_group = group;
+	if (rhashtable_init(&code_files, &by_id_params) ||
+	    rhltable_init(&code_files_by_inode, &by_inode_params))
+		panic("codectl: no memory for file ids\n");
 
 	vdso_file = code_file_alloc("[vdso]");
 	if (vdso_file) {
 		fsnotify_init_mark(&vdso_file->mark, code_file_group);
 		vdso_file->build_id_len =
 			arch_unwind_user_vdso_build_id(vdso_file->build_id);
-		code_file_publish(vdso_file);
+		scoped_guard(spinlock, &code_files_lock)
+			code_file_publish(vdso_file, vdso_file);
 	}
 
 	return 0;

@@ -3,8 +3,10 @@
  * Trace events of the registry and of the walk
  */
 #include <linux/codectl.h>
+#include <linux/codectl_query.h>
 #include <linux/mm.h>
 #include <linux/oom.h>
+#include <linux/path.h>
 #include <linux/pid.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -23,7 +25,7 @@
 
 /**
  * codectl_trace_register() - tell the trace of a registration
- * @mm: the address space that it is in
+ * @mm: the address space that it is in, the caller's
  * @pid: the process
  * @region: the registration, which may be gone from there by now
  *
@@ -41,7 +43,7 @@ void codectl_trace_register(struct mm_struct *mm, pid_t pid,
 	if (!names)
 		return;
 
-	codectl_describe(mm, region, names);
+	codectl_describe(mm, NULL, region, names);
 	trace_code_register(pid, region, names);
 }
 
@@ -52,13 +54,23 @@ void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr)
 		trace_unwind_stop(state->ip, state->sp, nr, state->stop);
 }
 
-static int codectl_replay_mm(struct mm_struct *mm, pid_t pid)
+/* What is told, and to whom. */
+struct codectl_replay {
+	codectl_replay_func_t	func;
+	void			*data;
+	struct codectl_names	names;
+};
+
+static int codectl_replay_mm(struct codectl_replay *replay,
+			     struct mm_struct *mm, const struct path *root,
+			     pid_t pid)
 {
 	struct codectl_region *region;
 	unsigned long addr = 0;
 
 	while ((region = codectl_get_next(mm, addr))) {
-		codectl_trace_register(mm, pid, region);
+		codectl_describe(mm, root, region, &replay->names);
+		replay->func(pid, region, &replay->names, replay->data);
 		addr = region->text_end;
 		codectl_region_put(region);
 		if (fatal_signal_pending(current))
@@ -103,26 +115,52 @@ static struct mm_struct *codectl_process_mm(struct task_struct *task)
 	return mm;
 }
 
-/**
- * codectl_replay() - tell the trace of everything that is registered now
- *
- * Context: process; may sleep, and wait for files.
- * Return: 0, or -EINTR if the task was killed.
- */
-int codectl_replay(void)
+static int codectl_replay_process(struct codectl_replay *replay,
+				  struct task_struct *task, pid_t pid)
 {
+	struct mm_struct *mm = codectl_process_mm(task);
+	struct path root;
+	int ret = 0;
+
+	if (!mm)
+		return 0;
+
+	if (codectl_get_root(task, &root)) {
+		ret = codectl_replay_mm(replay, mm, &root, pid);
+		path_put(&root);
+	} else {
+		ret = codectl_replay_mm(replay, mm, NULL, pid);
+	}
+	mmput(mm);
+
+	return ret;
+}
+
+/**
+ * codectl_replay() - tell of everything that is registered now
+ * @func: what to call for each, with the names that codectl_describe() finds, which
+ *	it may change; may sleep
+ * @data: what to pass to it
+ *
+ * Context: process; may sleep, and wait for files of its own.
+ * Return: 0, -ENOMEM, or -EINTR if the task was killed.
+ */
+int codectl_replay(codectl_replay_func_t func, void *data)
+{
+	struct codectl_replay *replay __free(kfree) = NULL;
 	struct task_struct *task;
-	struct mm_struct *mm;
 	int ret = 0;
 	pid_t nr;
 
+	replay = kmalloc_obj(*replay);
+	if (!replay)
+		return -ENOMEM;
+	replay->func = func;
+	replay->data = data;
+
 	for (nr = 1; !ret && (task = codectl_next_process(&nr)); nr++) {
-		mm = codectl_process_mm(task);
+		ret = codectl_replay_process(replay, task, nr);
 		put_task_struct(task);
-		if (!mm)
-			continue;
-		ret = codectl_replay_mm(mm, nr);
-		mmput(mm);
 	}
 
 	return ret;

@@ -35,13 +35,19 @@ u64 codectl_vma_base(const struct vm_area_struct *vma)
 	return vma->vm_start - ((u64)vma->vm_pgoff << PAGE_SHIFT);
 }
 
-/* What is mapped; under the lock of the mapping. */
-static struct file *codectl_vma_get_file(const struct vm_area_struct *vma,
-					 struct codectl_range *range)
+/* Under the lock of the mapping. */
+static void codectl_vma_extent(const struct vm_area_struct *vma,
+			       struct codectl_range *range)
 {
 	range->start = vma->vm_start;
 	range->end = vma->vm_end;
 	range->base = codectl_vma_base(vma);
+}
+
+static struct file *codectl_vma_get_file(const struct vm_area_struct *vma,
+					 struct codectl_range *range)
+{
+	codectl_vma_extent(vma, range);
 
 	return vma->vm_file ? get_file(vma->vm_file) : NULL;
 }
@@ -102,13 +108,28 @@ static void codectl_range_clip_free(struct codectl_range *range,
 		codectl_region_put(first);
 }
 
-static void codectl_range_use_file(struct codectl_range *range,
-				   struct file *file)
+/* Waits for the file: whose own never answers may as well have its text not answer. */
+static u64 codectl_file_id(struct file *file, char *buf)
 {
-	range->file = code_file_get(file, current->mm);
-	if (range->file)
-		range->id = range->file->id;
-	else
+	u64 id = code_file_find_id(file, buf);
+	struct code_file *cf;
+
+	if (id)
+		return id;
+	cf = code_file_get(file, NULL, true);
+	if (cf)
+		id = cf->id;
+	code_file_put(cf);
+
+	return id;
+}
+
+static void codectl_range_use_file(struct codectl_range *range,
+				   struct file *file, char *buf)
+{
+	range->id = codectl_file_id(file, buf);
+	range->file_id = range->id;
+	if (!range->id)
 		range->base = 0;
 	fput(file);
 }
@@ -136,12 +157,12 @@ static u64 codectl_region_base(const struct codectl_region *region)
 
 /* Compiled code, or an object, where no file can be seen behind the address. */
 static void codectl_range_use_region(struct codectl_range *range,
-				     struct codectl_region *region)
+				     struct codectl_region *region, char *buf)
 {
 	struct file *file = codectl_claimed_file(current->mm, region);
 
 	if (file) {
-		range->file = code_file_get(file, current->mm);
+		range->file_id = codectl_file_id(file, buf);
 		fput(file);
 	}
 	range->region = region;
@@ -158,32 +179,92 @@ static void codectl_range_use_vdso(struct codectl_range *range,
 	if (!arch_unwind_user_vdso(addr, &start, &end))
 		return;
 
-	range->file = code_file_vdso();
-	if (range->file) {
+	range->id = code_file_vdso_id();
+	range->file_id = range->id;
+	if (range->id)
 		range->base = range->start;
-		range->id = range->file->id;
-	}
 }
 
-/* Takes @region, which covers @addr or is the next one above it, or NULL. */
-static void codectl_range_fill(struct codectl_range *range, unsigned long addr,
-			       struct codectl_region *region)
+/* Under the lock of the mapping; false where the file has no id yet. */
+static bool codectl_range_use_vma(struct codectl_range *range,
+				  unsigned long addr, char *buf)
 {
-	bool covered = region && region->text_start <= addr;
-	struct file *file;
+	struct vm_area_struct *vma = lock_vma_under_rcu(current->mm, addr);
 
-	file = codectl_vma_file(current->mm, addr, range);
-	if (file && !(covered && region->tables.is_jit)) {
-		codectl_range_use_file(range, file);
-	} else {
-		if (file)
-			fput(file);
-		if (covered)
-			codectl_range_use_region(range, region);
-		else
-			codectl_range_use_vdso(range, addr);
+	if (!vma)
+		return false;
+
+	if (vma->vm_file)
+		range->id = code_file_find_id(vma->vm_file, buf);
+	if (range->id) {
+		range->file_id = range->id;
+		codectl_vma_extent(vma, range);
+	}
+	vma_end_read(vma);
+
+	return range->id;
+}
+
+/*
+ * Where the file has an id already, which is nearly always, nothing is written to that
+ * other processes use: references neither to the file nor to a registration, which
+ * fork() shares.
+ */
+static bool codectl_range_use_known(struct codectl_range *range,
+				    unsigned long addr, char *buf)
+{
+	u64 gen = codectl_generation(current->mm);
+	struct codectl_lookup found = {};
+	bool covered = gen && codectl_find(current->mm, addr, &found);
+
+	/* It is compiled code, or nobody can tell. */
+	if (covered && (found.tables.is_jit || !found.gen))
+		return false;
+	if (!codectl_range_use_vma(range, addr, buf))
+		return false;
+
+	if (covered)
+		codectl_range_clip(range, found.text_start, found.text_end);
+	else if (gen && !codectl_find_gap(current->mm, gen, addr, &range->start,
+					  &range->end))
+		codectl_range_clip(range, addr, addr + 1);
+
+	return true;
+}
+
+/* Takes a reference to the file, and waits for it. */
+static void codectl_range_use_mapped(struct codectl_range *range,
+				     unsigned long addr,
+				     struct codectl_region *region, char *buf)
+{
+	struct file *file = codectl_vma_file(current->mm, addr, range);
+
+	if (file && !(region && region->tables.is_jit)) {
+		codectl_range_use_file(range, file, buf);
+		return;
 	}
 
+	if (file)
+		fput(file);
+	if (region)
+		codectl_range_use_region(range, region, buf);
+	else
+		codectl_range_use_vdso(range, addr);
+}
+
+static void codectl_range_fill(struct codectl_range *range, unsigned long addr,
+			       char *buf)
+{
+	struct codectl_region *region;
+	bool covered;
+
+	*range = (struct codectl_range) {};
+	if (codectl_range_use_known(range, addr, buf))
+		return;
+
+	region = codectl_get_next(current->mm, addr);
+	covered = region && region->text_start <= addr;
+	codectl_range_use_mapped(range, addr, covered ? region : NULL, buf);
 	if (covered)
 		codectl_range_clip(range, region->text_start, region->text_end);
 	else
@@ -193,15 +274,8 @@ static void codectl_range_fill(struct codectl_range *range, unsigned long addr,
 		codectl_region_put(region);
 }
 
-static void codectl_range_put(struct codectl_range *range)
-{
-	code_file_put(range->file);
-	if (range->region)
-		codectl_region_put(range->region);
-}
-
 static const struct codectl_range *
-codectl_stack_find(struct codectl_stack *stack, unsigned long addr)
+codectl_stack_find(struct codectl_stack *stack, unsigned long addr, char *buf)
 {
 	struct codectl_range *range;
 	unsigned int i;
@@ -213,7 +287,7 @@ codectl_stack_find(struct codectl_stack *stack, unsigned long addr)
 	}
 
 	range = &stack->ranges[stack->nr_ranges++];
-	codectl_range_fill(range, addr, codectl_get_next(current->mm, addr));
+	codectl_range_fill(range, addr, buf);
 
 	return range;
 }
@@ -247,6 +321,26 @@ static void codectl_stack_add_code(struct codectl_stack *stack,
 		};
 }
 
+/* The addresses of @trace, with @buf for paths. */
+static void codectl_stack_fill(struct codectl_stack *stack,
+			       const struct unwind_stacktrace *trace, char *buf)
+{
+	const struct codectl_range *range;
+	unsigned long ip, addr;
+	unsigned int i;
+
+	for (i = 0; i < trace->nr; i++) {
+		ip = trace->entries[i];
+		/* A return address may lie after the code that it is of. */
+		addr = ip - !test_bit(i, trace->exact);
+		range = codectl_stack_find(stack, addr, buf);
+		stack->frames[i].offset = ip - range->base;
+		stack->frames[i].id = range->id;
+		if (range->region)
+			codectl_stack_add_code(stack, range->region, i, addr);
+	}
+}
+
 /**
  * codectl_stack_get() - say what the addresses of a user stack are
  * @trace: the stack, of the current task
@@ -259,32 +353,25 @@ static void codectl_stack_add_code(struct codectl_stack *stack,
  */
 struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace)
 {
-	const struct codectl_range *range;
+	char *buf __free(kfree) = NULL;
 	struct codectl_stack *stack;
-	unsigned long ip, addr;
-	unsigned int i;
 
 	if (!trace->nr)
 		return NULL;
-	stack = kvzalloc(struct_size(stack, frames, trace->nr) +
+	buf = kmalloc(CODE_PATH_BUF_SIZE, GFP_KERNEL);
+	if (!buf)
+		return NULL;
+	stack = kvmalloc(struct_size(stack, frames, trace->nr) +
 			 array_size(trace->nr, sizeof(*stack->ranges) +
 				    sizeof(*stack->codes)),
 			 GFP_KERNEL);
 	if (!stack)
 		return NULL;
+	stack->nr_ranges = 0;
+	stack->nr_codes = 0;
 	stack->ranges = (void *)&stack->frames[trace->nr];
 	stack->codes = (void *)&stack->ranges[trace->nr];
-
-	for (i = 0; i < trace->nr; i++) {
-		ip = trace->entries[i];
-		/* A return address may lie after the code that it is of. */
-		addr = ip - !test_bit(i, trace->exact);
-		range = codectl_stack_find(stack, addr);
-		stack->frames[i].offset = ip - range->base;
-		stack->frames[i].id = range->id;
-		if (range->region)
-			codectl_stack_add_code(stack, range->region, i, addr);
-	}
+	codectl_stack_fill(stack, trace, buf);
 
 	return stack;
 }
@@ -300,25 +387,24 @@ void codectl_stack_put(struct codectl_stack *stack)
 	if (!stack)
 		return;
 
-	for (i = 0; i < stack->nr_ranges; i++)
-		codectl_range_put(&stack->ranges[i]);
+	for (i = 0; i < stack->nr_ranges; i++) {
+		if (stack->ranges[i].region)
+			codectl_region_put(stack->ranges[i].region);
+	}
 	kvfree(stack);
 }
 
-/* @cf: what codectl_claimed_file() has found, or NULL. */
+/* @names: those of what codectl_claimed_file() has found, or nothing. */
 static void codectl_region_names(const struct codectl_region *region,
-				 const struct code_file *cf,
 				 struct codectl_names *names)
 {
 	const struct codectl_claim *claim = region->claim;
 
-	if (cf) {
-		code_file_names(cf, names);
+	if (names->names)
 		names->names = CODE_NAMES_CLAIMED;
-		if (!region->dev) {
-			names->dev = 0;
-			names->ino = 0;
-		}
+	if (!region->dev) {
+		names->dev = 0;
+		names->ino = 0;
 	}
 	names->id = 0;
 	names->unit = codectl_region_unit(region);
@@ -341,16 +427,45 @@ static void codectl_region_names(const struct codectl_region *region,
  * @names: where it is stored
  *
  * Context: any.
+ * Return: whether anybody can tell: not of a file that was dropped from memory.
  */
-void codectl_range_names(const struct codectl_range *range,
+bool codectl_range_names(const struct codectl_range *range,
 			 struct codectl_names *names)
 {
-	*names = (struct codectl_names) {};
+	bool found = range->region;
+
+	*names = (struct codectl_names) { .unit = CODECTL_UNIT_FILE };
+	if (range->file_id)
+		found |= code_file_names_of(range->file_id, names);
 	if (range->region)
-		codectl_region_names(range->region, range->file, names);
-	else
-		code_file_names(range->file, names);
+		codectl_region_names(range->region, names);
 	names->id = range->id;
+
+	return found;
+}
+
+/**
+ * codectl_own_names() - what the id of a registration stands for
+ * @region: the registration
+ * @names: what codectl_describe() found, and where it is stored
+ *
+ * Context: any.
+ * Return: whether frames in its text have that, and there is something to tell: not
+ * if they have the id of a file.
+ */
+bool codectl_own_names(const struct codectl_region *region,
+		       struct codectl_names *names)
+{
+	const struct codectl_range range = {
+		.id	= region->gen,
+		.region	= (struct codectl_region *)region,
+	};
+
+	if (region->tables.is_jit)
+		return codectl_range_names(&range, names);
+	names->id = region->gen;
+
+	return names->names == CODE_NAMES_CLAIMED;
 }
 
 /**
@@ -379,13 +494,15 @@ int codectl_id_print(struct seq_buf *sb, u64 id)
 /**
  * codectl_describe() - say what a registration is of
  * @mm: the address space that it is in
+ * @root: root folder of its process, or NULL for the caller's
  * @region: the registration
  * @names: where path and build-id are stored; the id is that of the file if it
  *	is verified, or 0
  *
- * Context: process; may sleep, and wait for the file.
+ * Context: process; may sleep, and wait for the file if it is the caller's own.
  */
-void codectl_describe(struct mm_struct *mm, const struct codectl_region *region,
+void codectl_describe(struct mm_struct *mm, const struct path *root,
+		      const struct codectl_region *region,
 		      struct codectl_names *names)
 {
 	struct code_file *cf = NULL;
@@ -399,12 +516,12 @@ void codectl_describe(struct mm_struct *mm, const struct codectl_region *region,
 	if (!file)
 		file = codectl_claimed_file(mm, region);
 	if (file) {
-		cf = code_file_get(file, mm);
+		cf = code_file_get(file, root, mm == current->mm);
 		fput(file);
 	}
-	if (cf && verified)
+	if (cf)
 		code_file_names(cf, names);
-	else
-		codectl_region_names(region, cf, names);
+	if (!cf || !verified)
+		codectl_region_names(region, names);
 	code_file_put(cf);
 }

@@ -6,9 +6,11 @@
 
 struct file;
 struct mm_struct;
+struct path;
 struct vm_area_struct;
 
-void codectl_describe(struct mm_struct *mm, const struct codectl_region *region,
+void codectl_describe(struct mm_struct *mm, const struct path *root,
+		      const struct codectl_region *region,
 		      struct codectl_names *names);
 u64 codectl_vma_base(const struct vm_area_struct *vma);
 struct file *codectl_vma_file(struct mm_struct *mm, unsigned long addr,

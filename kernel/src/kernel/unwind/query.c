@@ -9,10 +9,14 @@
  */
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/fs_struct.h>
 #include <linux/kdev_t.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
+#include <linux/oom.h>
+#include <linux/path.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/task.h>
 #include <linux/string.h>
 
 #include "code_file.h"
@@ -227,14 +231,14 @@ void codectl_fill_query(const struct codectl_region *region,
 }
 
 /* Of a file that is only claimed, nothing is said that the kernel has not seen. */
-static int codectl_fill_file(struct mm_struct *mm,
+static int codectl_fill_file(const struct path *root, bool wait,
 			     const struct codectl_region *region,
 			     struct code_query *query,
 			     struct codectl_origin *origin)
 {
 	const struct inode *inode = file_user_inode(origin->file);
 
-	origin->code_file = code_file_get(origin->file, mm);
+	origin->code_file = code_file_get(origin->file, root, wait);
 	if (!origin->code_file)
 		return -ENOMEM;
 
@@ -267,8 +271,43 @@ static void codectl_fill_claim(const struct codectl_claim *claim,
 }
 
 /**
+ * codectl_get_root() - get the root folder of a process
+ * @task: the process, or the thread that is meant
+ * @root: where it is stored, for path_put()
+ *
+ * Return: whether there is one: not of a process that has exited.
+ */
+bool codectl_get_root(struct task_struct *task, struct path *root)
+{
+	struct task_struct *thread;
+	bool found;
+
+	scoped_guard(task_lock, task) {
+		found = task->real_fs;
+		if (found)
+			get_fs_root(task->real_fs, root);
+	}
+	if (found)
+		return true;
+
+	/* The first thread may exit before others. */
+	thread = find_lock_task_mm(task);
+	if (!thread)
+		return false;
+	found = thread->real_fs;
+	if (found)
+		get_fs_root(thread->real_fs, root);
+	task_unlock(thread);
+
+	return found;
+}
+
+/**
  * codectl_get_origin() - what the code of a registration is called, and by whom
  * @mm: the address space
+ * @root: root folder of its process, by which files have their ids, or NULL for the
+ *	caller's
+ * @wait: whether to wait for the file
  * @region: the registration, which has to outlive @origin
  * @query: where ids and numbers are stored, after codectl_fill_query()
  * @origin: where names are stored, for codectl_put_origin() on success
@@ -276,7 +315,7 @@ static void codectl_fill_claim(const struct codectl_claim *claim,
  * Context: process; may sleep, and wait for the file: no lock held.
  * Return: 0, -ESRCH if the last user of @mm has gone, or -ENOMEM.
  */
-int codectl_get_origin(struct mm_struct *mm,
+int codectl_get_origin(struct mm_struct *mm, const struct path *root, bool wait,
 		       const struct codectl_region *region,
 		       struct code_query *query, struct codectl_origin *origin)
 {
@@ -297,7 +336,7 @@ int codectl_get_origin(struct mm_struct *mm,
 	mmput(mm);
 
 	if (origin->file) {
-		ret = codectl_fill_file(mm, region, query, origin);
+		ret = codectl_fill_file(root, wait, region, query, origin);
 		if (ret)
 			codectl_put_origin(origin);
 	} else if (region->claim) {

@@ -482,9 +482,15 @@ struct code_file_info {
  * CODE_QUERY_FILE	fill in file_id, dev_major, dev_minor, inode, file_offset
  *			and names; a buffer for a path or a build-id asks for
  *			them as well
+ * CODE_QUERY_WAIT	where a build-id has to be read from a file of another
+ *			process, wait for that, as a read() of it would: for
+ *			ever if its file system is one that a process serves,
+ *			and not to be killed once that has taken the request;
+ *			without, it is found if it is in memory
  */
 #define CODE_QUERY_OR_NEXT	0x1
 #define CODE_QUERY_FILE		0x2
+#define CODE_QUERY_WAIT		0x4
 
 /*
  * struct code_query::names: who says what the path and the build-id are
