@@ -27,7 +27,7 @@ dir=$(realpath "$dir")
 
 # What a machine has, what is profiled, and what profiles, all of the release.
 system="systemd-sysv udev dbus kmod mount initramfs-tools zstd xz-utils iproute2 procps
-	openssh-server openssh-client libtracefs1"
+	openssh-server openssh-client libjansson4 libtracefs1"
 profiled="bash perl python3 gawk sqlite3 postgresql nginx nodejs git g++ ripgrep golang-go
 	musl-tools apache2-utils"
 profilers="bpftrace bpfcc-tools"

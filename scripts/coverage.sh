@@ -41,14 +41,15 @@ run_tests()
 }
 
 # Each where its counts are: clang leaves those of a source where it runs.
-fuzz_converter()
+fuzz_files()
 {
-	for fuzzer in sframe_elf sframe_rows; do
+	for fuzzer in elf_names sframe_elf sframe_rows; do
 		dir=$build/obj/coverage/fuzz/$fuzzer
 		rm -rf "$dir"
 		mkdir -p "$dir"
 		make -s --no-print-directory -C "$dir" -f "$top/tools/Makefile" check-fuzz \
-			O="$dir" HOSTCC="$cc" SFRAME="$build/tools" FUZZED= CONVERTS=$fuzzer \
+			O="$dir" HOSTCC="$cc" SFRAME="$build/tools" FUZZED= \
+			NAMES=${fuzzer##sframe_*} CONVERTS=${fuzzer#elf_names} \
 			FUZZ_FLAGS='-O1 -g -fsanitize=fuzzer --coverage' \
 			> "$build/results/$fuzzer-coverage.tap" || failed=1
 	done
@@ -66,14 +67,14 @@ count()
 [ $# -eq 2 ] || die "usage: coverage.sh BUILDDIR CC"
 forget
 run_tests
-fuzz_converter
+fuzz_files
 found=()
 in_tree='(kernel/unwind/[^/]*|fs/proc/codectl|kernel/trace/trace_user_unwind|arch/x86/kernel/unwind_user)'
 objects=$build/obj/coverage
 count kernel "$linux" "$linux/$in_tree\.[ch]$" gcov "$build/obj/linux-coverage"
 count libcodectl "$top" "$top/(libcodectl/src|kernel/src/.*)/[^/]*$" gcov "$objects/libcodectl/libcodectl"
 count tools "$top" "$top/tools/((sframe|attach)/)?[^/]*$" gcov "$objects/tools"
-count fuzzed "$top" "$top/tools/sframe/(expression|frames|object|padding|table)\.c" 'llvm-cov gcov' "$objects/fuzz"
+count fuzzed "$top" "$top/tools/(elf_[a-z]+|sframe/(expression|frames|object|padding|table))\.c" 'llvm-cov gcov' "$objects/fuzz"
 count readers "$top" "$top/kernel/src/" 'llvm-cov gcov' "$objects/readers"
 "$top/scripts/coverage-report.py" "$top/docs/coverage.list" \
 	"$top/kernel/patches" "${found[@]}" \

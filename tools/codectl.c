@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * codectl: shows which code is registered, what covers an address, and the user
- * stacks of events; makes tables for files that have none.
+ * stacks of events, and reports them; makes tables for files that have none.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,27 +17,14 @@ static const struct command {
 	{ "list", cmd_list },
 	{ "where", cmd_where },
 	{ "record", cmd_record },
+	{ "report", cmd_report },
 	{ "sframe", cmd_sframe },
 	{ "attach", cmd_attach },
 };
 
-static void print_help(void)
+static void print_record_help(void)
 {
-	printf("usage: codectl list [--raw] PID\n"
-	       "       codectl where PID ADDRESS...\n"
-	       "       codectl record [OPTION]... [-p PID | -- COMMAND [ARG]...]\n"
-	       "       codectl sframe [OPTION]... FILE... | --all DIR | --prune\n"
-	       "       codectl attach [OPTION]... [FILE]... [-- COMMAND [ARG]...]\n"
-	       "\n"
-	       "list    show the code that a process has registered\n"
-	       "where   show what covers an address, and which function it is in\n"
-	       "record  show the user stacks of events, the most frequent first\n"
-	       "sframe  make SFrame tables of the CFI of programs and libraries\n"
-	       "attach  give programs and libraries tables, in all processes\n"
-	       "\n"
-	       "PID is the id of a process, or self.\n"
-	       "\n"
-	       "Options of list:\n"
+	printf("Options of list:\n"
 	       "  --raw              the lines of /proc/PID/codectl as they are\n"
 	       "\n"
 	       "Options of record:\n"
@@ -46,9 +34,51 @@ static void print_help(void)
 	       "  --names            name compiled code as programs tell it meanwhile\n"
 	       "  --duration S       for S seconds\n"
 	       "  --buffer KIB       size of the buffer of each CPU\n"
-	       "  --folded FILE      write one line a stack, for flame graphs\n"
-	       "  --flamegraph FILE  write a flame graph (SVG)\n"
+	       "  -o, --output FILE  save a recording, and print no stacks\n"
+	       "  --folded FILE, --flamegraph FILE  as below\n"
 	       "\n");
+}
+
+static void print_report_help(void)
+{
+	printf("Options of report:\n"
+	       "  --stacks           the stacks, as record shows them\n"
+	       "  --lines            a table of source lines\n"
+	       "  --folded OUT       write one line a stack, for flame graphs\n"
+	       "  --flamegraph OUT   write a flame graph (SVG)\n"
+	       "  --pprof OUT        write a profile for pprof\n"
+	       "  --speedscope OUT   write a file for speedscope\n"
+	       "  --json OUT         write all figures\n"
+	       "  --diff OTHER       what has changed since the recording OTHER\n"
+	       "  --by GROUP[,...]   by event, comm, pid, tid or cgroup; or none (event)\n"
+	       "  --sort self|total  order of the table (self)\n"
+	       "  --unit events|time what is counted\n"
+	       "  --event NAME, --comm NAME, --pid PID  only these; may be repeated\n"
+	       "  --time FROM,TO     only between these seconds\n"
+	       "  --min-share P      leave out what is less than P percent\n"
+	       "\n");
+}
+
+static void print_help(void)
+{
+	printf("usage: codectl list [--raw] PID\n"
+	       "       codectl where PID ADDRESS...\n"
+	       "       codectl record [OPTION]... [-p PID | -- COMMAND [ARG]...]\n"
+	       "       codectl report [OPTION]... RECORDING\n"
+	       "       codectl sframe [OPTION]... FILE... | --all DIR | --prune\n"
+	       "       codectl attach [OPTION]... [FILE]... [-- COMMAND [ARG]...]\n"
+	       "\n"
+	       "list    show the code that a process has registered\n"
+	       "where   show what covers an address, and which function it is in\n"
+	       "record  show the user stacks of events, the most frequent first\n"
+	       "report  show a recording of them as a table, or in another form\n"
+	       "sframe  make SFrame tables of the CFI of programs and libraries\n"
+	       "attach  give programs and libraries tables, in all processes\n"
+	       "\n"
+	       "PID is the id of a process, or self.\n"
+	       "\n");
+	print_record_help();
+	print_report_help();
 	printf("Options of sframe:\n"
 	       "  -o OUT             write the table of the one FILE to OUT\n"
 	       "  --store DIR        the store (" STORE_CACHE ")\n"
@@ -90,6 +120,8 @@ int cmd_attach(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	/* Of children whose end is ignored nobody is told, and their ids may be others'. */
+	signal(SIGCHLD, SIG_DFL);
 	if (argc < 2)
 		die_usage("no command given");
 	if (!strcmp(argv[1], "--help")) {

@@ -4,28 +4,25 @@
 #include <string.h>
 
 #include "frames.h"
-#include "names.h"
-#include "span.h"
 #include "symbol.h"
 #include "tool.h"
-
-/* What separates the frames of a folded stack. */
-#define FOLD	";"
 
 struct file {
 	uint64_t id;		/* first, for by_id() */
 	struct file_record *record;
-	struct symbol_file *symbols;	/* NULL: of another build-id, or none */
+	struct symbol_file *symbols;	/* NULL: nothing says which file it is */
 };
 
 struct process {
 	uint64_t pid;		/* first, for by_id() */
-	struct names *names;
+	struct symbol_file *map;
 };
 
 struct frames {
 	void *files, *processes;	/* trees by id */
+	struct symbols *symbols;
 	const struct code_names *names;
+	struct symbol told;		/* what frames_symbol() has returned last */
 };
 
 struct frames *frames_new(const struct code_names *names)
@@ -33,6 +30,7 @@ struct frames *frames_new(const struct code_names *names)
 	struct frames *frames = need(calloc(1, sizeof(*frames)));
 
 	frames->names = names;
+	frames->symbols = symbols_new();
 	return frames;
 }
 
@@ -40,24 +38,16 @@ static void free_file(void *node)
 {
 	struct file *file = node;
 
-	if (file->symbols)
-		symbol_file_close(file->symbols);
 	free(file->record);
 	free(file);
 }
 
-static void free_process(void *node)
-{
-	struct process *process = node;
-
-	names_close(process->names);
-	free(process);
-}
-
 void frames_free(struct frames *frames)
 {
+	symbol_free(&frames->told);
 	tdestroy(frames->files, free_file);
-	tdestroy(frames->processes, free_process);
+	tdestroy(frames->processes, free);
+	symbols_free(frames->symbols);
 	free(frames);
 }
 
@@ -90,42 +80,8 @@ bool frames_knows(const struct frames *frames, uint64_t id)
 	return find_id(frames, id);
 }
 
-/* The path with its \ooo made bytes again. */
-static char *unescape(const char *text)
-{
-	char *path = need(strdup(text)), *to = path;
-
-	while (*text) {
-		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' &&
-		    text[2] >= '0' && text[2] <= '7' &&
-		    text[3] >= '0' && text[3] <= '7') {
-			*to++ = (text[1] - '0') << 6 | (text[2] - '0') << 3 |
-				(text[3] - '0');
-			text += 4;
-		} else {
-			*to++ = *text++;
-		}
-	}
-	*to = '\0';
-	return path;
-}
-
-static struct symbol_file *open_symbols(const struct file_record *record)
-{
-	bool vdso = !strcmp(record->path, "[vdso]");
-	struct symbol_file *symbols;
-	char *path;
-
-	if (!record->build_id_len)
-		return NULL;
-	path = vdso ? symbol_vdso_path() : unescape(record->path);
-	symbols = symbol_file_open(path, record->build_id, record->build_id_len);
-	free(path);
-	return symbols;
-}
-
 /* Opened at once: by the end of the trace another file may be there. */
-void frames_add_file(struct frames *frames, const struct file_record *record)
+void frames_add_file(struct frames *frames, const struct file_record *record, pid_t pid)
 {
 	struct file *file;
 
@@ -135,7 +91,8 @@ void frames_add_file(struct frames *frames, const struct file_record *record)
 	file->id = record->id;
 	file->record = need(malloc(sizeof(*record)));
 	*file->record = *record;
-	file->symbols = open_symbols(record);
+	if (record->build_id_len && (record->unit == UNIT_FILE || record->unit == UNIT_OBJECT))
+		file->symbols = symbols_add_file(frames->symbols, pid, record);
 	need(tsearch(file, &frames->files, by_id));
 }
 
@@ -145,36 +102,41 @@ static uint64_t address_of(const struct frame *frame)
 	return frame->offset - !frame->exact;
 }
 
-static struct symbol name_in_file(struct file *file, struct frame frame)
-{
-	uint64_t offset = address_of(&frame);
-	struct symbol symbol = { 0 };
-
-	if (!file->symbols)
-		return symbol;
-	if (file->record->unit == UNIT_FILE)
-		symbol = symbol_at_offset(file->symbols, offset);
-	else if (file->record->unit == UNIT_OBJECT)
-		symbol = symbol_from_start(file->symbols, offset);
-	symbol.offset += !frame.exact;
-	return symbol;
-}
-
 /* ------------------------------------------------------------ compiled code */
 
-static const struct names *names_of(struct frames *frames, pid_t pid)
+static struct symbol_file *map_of(struct frames *frames, pid_t pid)
 {
 	uint64_t key = pid;
 	struct process **found = tfind(&key, &frames->processes, by_id);
 	struct process *process;
 
 	if (found)
-		return (*found)->names;
+		return (*found)->map;
 	process = need(calloc(1, sizeof(*process)));
 	process->pid = key;
-	process->names = names_open(pid);
+	process->map = symbols_add_map(frames->symbols, pid);
 	need(tsearch(process, &frames->processes, by_id));
-	return process->names;
+	return process->map;
+}
+
+/* Whether the offset is an address in what no file is known of. */
+static bool is_compiled(const struct frames *frames, const struct frame *frame)
+{
+	const struct file *file = find_id(frames, frame->id);
+
+	return !frame->id || (file && file->record->unit == UNIT_ADDRESS);
+}
+
+void frames_note_process(struct frames *frames, pid_t pid)
+{
+	map_of(frames, pid);
+}
+
+void frames_note(struct frames *frames, const struct frame *frame, size_t nr, pid_t pid)
+{
+	for (; nr--; frame++)
+		if (is_compiled(frames, frame))
+			map_of(frames, pid);
 }
 
 void frames_number(struct frames *frames, struct frame *frame, size_t nr, pid_t pid,
@@ -182,83 +144,97 @@ void frames_number(struct frames *frames, struct frame *frame, size_t nr, pid_t 
 {
 	if (!frames->names)
 		return;
-	for (; nr--; frame++) {
-		const struct file *file = find_id(frames, frame->id);
-
-		if (!frame->code_id && (!frame->id || (file && file->record->unit == UNIT_ADDRESS)))
+	for (; nr--; frame++)
+		if (!frame->code_id && is_compiled(frames, frame))
 			frame->code_id = code_names_id(frames->names, pid, address_of(frame), time);
+}
+
+/* -------------------------------------------------------------------- names */
+
+/* Where its name is looked for; NULL: nowhere. */
+static struct symbol_file *symbols_of(struct frames *frames, const struct frame *frame,
+				      pid_t pid)
+{
+	const struct file *file = find_file(frames, frame->id);
+
+	return file ? file->symbols : map_of(frames, pid);
+}
+
+void frames_want(struct frames *frames, const struct frame *frame, size_t nr, pid_t pid)
+{
+	for (; nr--; frame++) {
+		struct symbol_file *symbols = symbols_of(frames, frame, pid);
+
+		if (symbols)
+			symbol_want(symbols, address_of(frame));
 	}
 }
 
-/* As the program has told, or as its perf map has it now. */
-static struct symbol name_in_memory(struct frames *frames, pid_t pid,
-				    struct frame frame)
+static bool name_as_told(struct frames *frames, struct frame frame, pid_t pid)
 {
-	struct symbol symbol = { 0 };
-
-	if (frames->names && frame.code_id)
-		symbol = code_names_find(frames->names, pid, frame.code_id, address_of(&frame));
-	if (!symbol.name)
-		symbol = names_find(names_of(frames, pid), address_of(&frame));
-	symbol.offset += !frame.exact;
-	return symbol;
+	if (!frames->names || !frame.code_id || find_file(frames, frame.id))
+		return false;
+	symbol_free(&frames->told);
+	frames->told = code_names_find(frames->names, pid, frame.code_id, address_of(&frame));
+	return frames->told.name;
 }
 
-/* ------------------------------------------------------------------ as text */
-
-static struct symbol name_frame(struct frames *frames, struct frame frame,
-				pid_t pid)
+/* As the program has told, or as its file or perf map has it. */
+const struct symbol *frames_symbol(struct frames *frames, struct frame frame, pid_t pid)
 {
-	struct file *file = find_file(frames, frame.id);
+	static const struct symbol nothing;
+	struct symbol_file *symbols;
 
-	return file ? name_in_file(file, frame) :
-		      name_in_memory(frames, pid, frame);
+	if (name_as_told(frames, frame, pid))
+		return &frames->told;
+	symbols = symbols_of(frames, &frame, pid);
+	return symbols ? symbol_find(symbols, address_of(&frame)) : &nothing;
 }
 
-static char *show_place(const struct file *file, struct frame frame)
+unsigned long frames_lost(const struct frames *frames)
 {
-	unsigned long long offset = frame.offset;
-
-	if (file && *file->record->path)
-		return format("%s%s+0x%llx", file->record->path,
-			      file->record->claimed ? " (claimed)" : "", offset);
-	if (!frame.id && !frame.code_id)
-		return format("0x%llx", offset);
-	if (!frame.code_id)
-		return format("0x%llx, id 0x%llx", offset, (unsigned long long)frame.id);
-	if (!frame.id)
-		return format("0x%llx, code 0x%llx", offset, (unsigned long long)frame.code_id);
-	return format("0x%llx, id 0x%llx, code 0x%llx", offset, (unsigned long long)frame.id,
-		      (unsigned long long)frame.code_id);
+	return symbols_lost(frames->symbols);
 }
 
-char *frames_show(struct frames *frames, struct frame frame, pid_t pid)
-{
-	struct symbol symbol = name_frame(frames, frame, pid);
-	char *place = show_place(find_file(frames, frame.id), frame), *text;
+/* ----------------------------------------------------------------- profiles */
 
-	if (!symbol.name)
-		return place;
-	text = format("%s+0x%llx (%s)", symbol.name,
-		      (unsigned long long)symbol.offset, place);
-	free(symbol.name);
-	free(place);
-	return text;
+static void push_inlined(struct profile *profile, uint32_t *stack,
+			 const struct profile_frame *caller, const struct function *function)
+{
+	struct profile_frame inlined = *caller;
+
+	inlined.function = function->name;
+	inlined.source = function->source;
+	inlined.line = function->line;
+	inlined.distance = 0;
+	inlined.flags |= PROFILE_INLINED;
+	*stack = profile_stack(profile, *stack, profile_frame(profile, &inlined));
 }
 
-char *frames_fold(struct frames *frames, struct frame frame, pid_t pid)
+uint32_t frames_push(struct frames *frames, struct profile *profile, uint32_t caller,
+		     struct frame frame, pid_t pid)
 {
-	struct symbol symbol = name_frame(frames, frame, pid);
-	struct file *file = find_file(frames, frame.id);
-	char *text, *folded;
+	const struct symbol *symbol = frames_symbol(frames, frame, pid);
+	const struct file *file = find_file(frames, frame.id);
+	struct profile_frame described = {
+		.function = symbol->name, .offset = frame.offset,
+		.distance = symbol->name ? symbol->offset + !frame.exact : 0,
+		.source = symbol->source, .line = symbol->line,
+	};
+	char *build_id = NULL;
 
-	if (symbol.name)
-		text = symbol.name;
-	else if (file && *file->record->path)
-		text = format("[%s]", basename(file->record->path));
-	else
-		text = format("[unknown]");
-	folded = escape(text, strlen(text), FOLD);
-	free(text);
-	return folded;
+	if (file && *file->record->path) {
+		described.file = file->record->path;
+		described.flags = file->record->claimed ? PROFILE_CLAIMED : 0;
+		build_id = hex_build_id(file->record->build_id, file->record->build_id_len);
+		described.build_id = *build_id ? build_id : NULL;
+	} else {
+		described.id = frame.id;
+		described.code = frame.code_id;
+	}
+	caller = profile_stack(profile, caller, profile_frame(profile, &described));
+	for (size_t i = symbol->nr_inlined; i--;)
+		push_inlined(profile, &caller, &described, &symbol->inlined[i]);
+	free(build_id);
+	return caller;
 }

@@ -7,6 +7,7 @@
 /* A mapping with a file, or with a name of the kernel's. */
 struct mapping {
 	uint64_t start, end, offset;
+	uint64_t major, minor, inode;	/* of its file, or 0 */
 	struct span path;	/* empty without one */
 };
 

@@ -8,15 +8,17 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "code_names.h"
-#include "flamegraph.h"
+#include "report/output.h"
+#include "report/recording.h"
+#include "report/writers.h"
 #include "session.h"
 #include "stacks.h"
+#include "symbol.h"
 #include "tool.h"
 
 /* Between two looks at the buffers. */
@@ -34,7 +36,12 @@ struct options {
 	char **command;
 	double duration;	/* seconds, 0: until it ends */
 	unsigned long buffer_kib;
-	const char *folded, *svg;
+	const char *folded, *svg, *recording;
+};
+
+/* NULL: not wanted. */
+struct outputs {
+	FILE *folded, *svg, *recording;
 };
 
 struct recording {
@@ -46,15 +53,18 @@ struct recording {
 	struct frames *frames;
 	struct code_names *names;	/* NULL: of the perf map alone */
 	uint64_t name_time;	/* of the latest record of names */
+	struct profile *profile;	/* what is reported */
 	double end;		/* by the monotonic clock, 0: none */
+	bool any;		/* record has come */
 	bool stopped;
 	unsigned long records;
 	unsigned long lost;	/* at least that many */
 	unsigned long lost_names;
 	unsigned long malformed;
+	unsigned long left_out;
 };
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, reports;
 
 /* ------------------------------------------------------------------ options */
 
@@ -90,6 +100,9 @@ static void parse_option(struct options *options, int option)
 		options->buffer_kib = need_number("a size in KiB", optarg);
 		break;
 	case 'o':
+		options->recording = optarg;
+		break;
+	case 's':
 		options->folded = optarg;
 		break;
 	case 'g':
@@ -108,7 +121,8 @@ static void parse_options(struct options *options, int argc, char **argv)
 		{ "names", no_argument, NULL, 'n' },
 		{ "duration", required_argument, NULL, 'd' },
 		{ "buffer", required_argument, NULL, 'b' },
-		{ "folded", required_argument, NULL, 'o' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "folded", required_argument, NULL, 's' },
 		{ "flamegraph", required_argument, NULL, 'g' },
 		{ }
 	};
@@ -117,7 +131,7 @@ static void parse_options(struct options *options, int argc, char **argv)
 	*options = (struct options){ 0 };
 	options->events = need(calloc(argc, sizeof(*options->events)));
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+p:", known, NULL)) != -1)
+	while ((option = getopt_long(argc, argv, "+p:o:", known, NULL)) != -1)
 		parse_option(options, option);
 	if (optind < argc) {
 		if (strcmp(argv[optind - 1], "--"))
@@ -156,9 +170,20 @@ static void add_stack(void *context, uint32_t type, struct join_stack *stack)
 	pid_t pid = stacks_process(recording->stacks, stack->tid);
 
 	/* Most processes have one thread, which has their number. */
-	frames_number(recording->frames, stack->frames, stack->nr, pid ? pid : stack->tid,
-		      stack->time);
-	stacks_add(recording->stacks, type, stack);
+	if (!pid)
+		pid = stack->tid;
+	frames_note(recording->frames, stack->frames, stack->nr, pid);
+	frames_number(recording->frames, stack->frames, stack->nr, pid, stack->time);
+	if (!stacks_add(recording->stacks, type, stack))
+		recording->left_out++;
+}
+
+/* The process is the same for as long as one of its threads is there. */
+static void take_file(struct recording *recording, const struct file_record *file, int32_t tid)
+{
+	pid_t pid = stacks_process(recording->stacks, tid);
+
+	frames_add_file(recording->frames, file, pid ? pid : tid);
 }
 
 static bool take_record(struct recording *recording, int type, int32_t tid,
@@ -183,7 +208,7 @@ static bool take_record(struct recording *recording, int type, int32_t tid,
 	} else if (type == layout->file_type) {
 		if (!file_record_parse(&file, layout, record->data, record->size))
 			return false;
-		frames_add_file(recording->frames, &file);
+		take_file(recording, &file, tid);
 	} else {
 		join_event(recording->join, cpu, tid, type);
 	}
@@ -196,6 +221,9 @@ static int on_record(struct tep_event *event, struct tep_record *record, int cpu
 	struct recording *recording = context;
 	int32_t tid = tep_data_pid(recording->session.tep, record);
 
+	if (!recording->any)
+		stacks_begin(recording->stacks, record->ts);
+	recording->any = true;
 	if (record->missed_events) {
 		recording->lost += record->missed_events > 0 ?
 				   record->missed_events : 1;
@@ -269,6 +297,7 @@ static void on_signal(int signal)
 {
 	(void)signal;
 	interrupted = 1;
+	symbols_stop = reports;
 }
 
 static void catch_signals(void)
@@ -278,8 +307,6 @@ static void catch_signals(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
 		sigaction(caught[i], &action, NULL);
-	/* Of children whose end is ignored nobody is told. */
-	signal(SIGCHLD, SIG_DFL);
 }
 
 static bool has_ended(const struct options *options, struct child *child)
@@ -320,17 +347,21 @@ static void read_rest(struct recording *recording)
 	join_finish(recording->join);
 	if (!stacks_lack_ids(recording->stacks, recording->frames))
 		return;
-	session_explain_ids();
+	session_explain_ids(&recording->session);
 	read_buffers(recording);
 }
 
-static void find_processes(struct stacks *stacks)
+static void find_processes(struct recording *recording)
 {
 	char *tgids = tracefs_instance_file_read(NULL, "saved_tgids", NULL);
+	char *names = tracefs_instance_file_read(NULL, "saved_cmdlines", NULL);
 
 	if (tgids)
-		stacks_find_processes(stacks, tgids);
+		stacks_find_processes(recording->stacks, tgids);
+	if (names)
+		stacks_find_names(recording->stacks, names);
 	free(tgids);
+	free(names);
 }
 
 /* ------------------------------------------------------------------- report */
@@ -347,85 +378,88 @@ static const char *event_name(void *context, uint32_t type)
 	return name;
 }
 
-static void say_unless_none(unsigned long count, const char *what)
+/* On standard error, and in the recording. */
+static void note_unless_none(struct recording *recording, unsigned long count, const char *what)
 {
-	if (count)
-		fprintf(stderr, "codectl: %lu %s\n", count, what);
+	const struct profile_note note = { .text = what, .count = count };
+
+	if (!count)
+		return;
+	fprintf(stderr, "codectl: %lu %s\n", count, what);
+	profile_note(recording->profile, &note);
 }
 
-static void print_counts(const struct recording *recording, size_t different)
+static void note_losses(struct recording *recording)
 {
 	const struct join_counts *counts = join_counts(recording->join);
 
-	fprintf(stderr, "codectl: %lu events, %lu with their stack (%zu different)\n",
-		counts->events, counts->joined, different);
-	say_unless_none(counts->truncated, "stacks are truncated");
-	say_unless_none(counts->incomplete, "events left out: parts of their stack are lost");
-	say_unless_none(counts->events - counts->asked,
-			"events asked for no stack, as those of the kernel's threads");
-	say_unless_none(counts->pending, "events without a stack: lost, or still to come");
-	say_unless_none(counts->stray_cookies, "cookies of events that are lost");
-	say_unless_none(counts->stray_stacks, "stacks of events that were lost");
-	say_unless_none(recording->lost, "records lost at least; a larger --buffer may help");
-	say_unless_none(recording->lost_names,
-			"names lost at least, of compiled code; a larger --buffer may help");
-	say_unless_none(recording->malformed,
-			"records of the trace could not be made out");
+	note_unless_none(recording, counts->truncated, "stacks are truncated");
+	note_unless_none(recording, counts->incomplete,
+			 "events left out: parts of their stack are lost");
+	note_unless_none(recording, recording->left_out,
+			 "events left out: there are too many different stacks");
+	note_unless_none(recording, counts->events - counts->asked,
+			 "events asked for no stack, as those of the kernel's threads");
+	note_unless_none(recording, counts->pending,
+			 "events without a stack: lost, or still to come");
+	note_unless_none(recording, counts->stray_cookies, "cookies of events that are lost");
+	note_unless_none(recording, counts->stray_stacks, "stacks of events that were lost");
+	note_unless_none(recording, recording->lost,
+			 "records lost at least; a larger --buffer may help");
+	note_unless_none(recording, recording->lost_names,
+			 "names lost at least, of compiled code; a larger --buffer may help");
+	note_unless_none(recording, frames_lost(recording->frames),
+			 "files lack names: who reads them did not answer in time, or in full");
+	note_unless_none(recording, recording->malformed,
+			 "records of the trace could not be made out");
 }
 
-static void write_folded(struct recording *recording, FILE *to, const char *path)
-{
-	const struct event_names names = { event_name, &recording->session };
-
-	stacks_fold(recording->stacks, recording->frames, &names, to);
-	if (fflush(to) || ferror(to))
-		die("cannot write %s: %s", path, strerror(errno));
-}
-
-/* A file that holds no drawing; a device stays. */
-static void drop_svg(FILE *svg, const char *path)
-{
-	struct stat st;
-
-	if (!fstat(fileno(svg), &st) && S_ISREG(st.st_mode))
-		unlink(path);
-}
-
-static void draw_flames(struct recording *recording, FILE *svg,
+static void write_trees(const struct selection *selection, const struct outputs *outputs,
 			const struct options *options)
 {
-	FILE *folded;
-	int error;
+	struct tree *tree = tree_new(selection, TREE_FUNCTIONS);
 
-	if (!stacks_any(recording->stacks)) {
-		drop_svg(svg, options->svg);
+	if (outputs->folded)
+		folded_write(tree, false, outputs->folded);
+	output_close(outputs->folded, options->folded);
+	if (outputs->svg && !select_any(selection)) {
+		output_drop(outputs->svg, options->svg);
 		die("there is no stack to draw in %s", options->svg);
 	}
-	folded = need(tmpfile());
-	write_folded(recording, folded, "a temporary file");
-	error = flamegraph_draw(folded, svg);
-	fclose(folded);
-	if (!error)
-		return;
-	drop_svg(svg, options->svg);
-	die("cannot write %s: %s", options->svg, strerror(error));
+	if (outputs->svg)
+		flamegraph_write(tree, false, outputs->svg);
+	output_close(outputs->svg, options->svg);
+	tree_free(tree);
 }
 
-static void report(struct recording *recording, FILE *folded, FILE *svg,
+static void write_recording(struct profile *profile, FILE *to, const char *path)
+{
+	int error = recording_write(profile, to);
+
+	errno = error;
+	output_close(to, path);
+}
+
+static void report(struct recording *recording, const struct outputs *outputs,
 		   const struct options *options)
 {
 	const struct event_names names = { event_name, &recording->session };
+	const struct join_counts *counts = join_counts(recording->join);
+	struct selection selection = select_all(recording->profile);
 	size_t different;
 
-	find_processes(recording->stacks);
-	different = stacks_print(recording->stacks, recording->frames, &names,
-				 stdout);
+	find_processes(recording);
+	reports = 1;
+	stacks_fill(recording->stacks, recording->frames, &names, recording->profile);
+	select_unit(&selection);
+	different = listing_write(&selection, outputs->recording ? NULL : stdout);
 	finish_output();
-	print_counts(recording, different);
-	if (folded)
-		write_folded(recording, folded, options->folded);
-	if (svg)
-		draw_flames(recording, svg, options);
+	fprintf(stderr, "codectl: %lu events, %lu with their stack (%zu different)\n",
+		counts->events, counts->joined, different);
+	note_losses(recording);
+	if (outputs->recording)
+		write_recording(recording->profile, outputs->recording, options->recording);
+	write_trees(&selection, outputs, options);
 }
 
 /* ------------------------------------------------------------------ the whole */
@@ -448,6 +482,7 @@ static void open_recording(struct recording *recording,
 		die("there is another event codectl_name, of other fields");
 	recording->names = options->names ? code_names_new() : NULL;
 	recording->stacks = stacks_new();
+	recording->profile = profile_new();
 	recording->frames = frames_new(recording->names);
 	recording->join = join_new(add_stack, recording);
 }
@@ -461,6 +496,8 @@ static void start(struct recording *recording, const struct options *options,
 		child_prepare(child, options->command);
 		session_follow_thread(session, child->pid);
 	} else if (options->pid) {
+		/* It may have ended by the time that its first stack is read. */
+		frames_note_process(recording->frames, options->pid);
 		session_follow_process(session, options->pid);
 	} else {
 		session_leave_out(session, getpid());
@@ -474,29 +511,39 @@ static void close_recording(struct recording *recording)
 {
 	join_free(recording->join);
 	stacks_free(recording->stacks);
+	profile_free(recording->profile);
 	frames_free(recording->frames);
 	if (recording->names)
 		code_names_free(recording->names);
 	session_close(&recording->session);
 }
 
-/* What cannot be written is to be known before anything is recorded. */
-static FILE *open_output(const char *path)
+/*
+ * What cannot be written is to be known before anything is recorded, and what is there goes
+ * only if something can be.
+ */
+static struct outputs open_outputs(const struct options *options)
 {
-	FILE *file;
-
-	if (!path)
-		return NULL;
-	file = fopen(path, "we");
-	if (!file)
-		die("cannot write %s: %s", path, strerror(errno));
-	return file;
+	return (struct outputs){
+		.folded = output_open(options->folded),
+		.svg = output_open(options->svg),
+		.recording = output_open_private(options->recording),
+	};
 }
 
-static void close_output(FILE *file, const char *path)
+static void record_all(struct recording *recording, const struct options *options,
+		       struct child *child)
 {
-	if (file && fclose(file))
-		die("cannot write %s: %s", path, strerror(errno));
+	struct profile_about *about = profile_about(recording->profile, false);
+	const double started = now();
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	about->start = time.tv_sec * 1000000000ULL + time.tv_nsec;
+	start(recording, options, child);
+	record(recording, options, child);
+	about->duration = (now() - started) * 1e9;
+	read_rest(recording);
 }
 
 int cmd_record(int argc, char **argv)
@@ -504,21 +551,16 @@ int cmd_record(int argc, char **argv)
 	struct recording recording;
 	struct options options;
 	struct child child = { 0 };
-	FILE *folded, *svg;
+	struct outputs outputs;
 
 	parse_options(&options, argc, argv);
 	need_codectl();
-	folded = open_output(options.folded);
-	svg = open_output(options.svg);
 	catch_signals();
 	open_recording(&recording, &options);
-	start(&recording, &options, &child);
-	record(&recording, &options, &child);
-	read_rest(&recording);
-	report(&recording, folded, svg, &options);
+	outputs = open_outputs(&options);
+	record_all(&recording, &options, &child);
+	report(&recording, &outputs, &options);
 	close_recording(&recording);
-	close_output(folded, options.folded);
-	close_output(svg, options.svg);
 	free(options.events);
 	return 0;
 }

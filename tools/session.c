@@ -309,6 +309,8 @@ void session_leave_out(struct session *session, pid_t tid)
 {
 	char *text = format("%d", tid);
 
+	if (tracefs_option_enable(session->instance, TRACEFS_OPTION_EVENT_FORK))
+		die("cannot set options/event-fork of tracefs: %s", strerror(errno));
 	write_file(session->instance, "set_event_notrace_pid", text, false);
 	free(text);
 }
@@ -323,9 +325,9 @@ void session_stop(struct session *session)
 	use_events(session, NULL, disable_event);
 }
 
-void session_explain_ids(void)
+void session_explain_ids(struct session *session)
 {
-	tracefs_instance_file_write(NULL, "code_replay", "1");
+	tracefs_instance_file_write(session->instance, "code_replay", "1");
 }
 
 void session_close(struct session *session)

@@ -33,7 +33,7 @@ void session_open(struct session *session, unsigned long buffer_kib, bool names)
 void session_follow_process(struct session *session, pid_t pid);
 /* Only that thread, and what it starts. */
 void session_follow_thread(struct session *session, pid_t tid);
-/* All but that thread. */
+/* All but that thread, and what it starts. */
 void session_leave_out(struct session *session, pid_t tid);
 
 void session_start(struct session *session);
@@ -42,7 +42,7 @@ void session_start(struct session *session);
 void session_stop(struct session *session);
 
 /* The kernel is to explain all ids once more. */
-void session_explain_ids(void);
+void session_explain_ids(struct session *session);
 
 /* Removes the instance. */
 void session_close(struct session *session);

@@ -4,26 +4,50 @@
 #include <string.h>
 
 #include "stacks.h"
-#include "tally.h"
 #include "tool.h"
+
+/* What a tree, a list and malloc() take for an item. */
+#define OVERHEAD	64
+
+size_t stacks_max_bytes = 1UL << 30;
 
 struct thread {
 	int32_t tid;		/* first, for by_tid() */
 	pid_t pid;		/* of its process; 0: not known yet */
+	unsigned long long start;	/* since boot; 0: it had ended */
+	time_t looked;		/* when, whether it is still the one of that number */
+	char *comm, *cgroup;	/* NULL: not known */
+	bool told;		/* @comm is of saved_cmdlines */
 };
 
 struct kept {
-	struct thread *thread;
-	uint32_t type, stop, nr;
-	unsigned long count;
+	struct thread *thread;	/* for its process */
+	uint32_t stop, nr;
+	uint32_t stack;		/* of the profile, once that is filled */
 	struct frame *frames;
+};
+
+/* Events of a thread with the same stack, in the same tick. */
+struct counted {
+	const struct kept *kept;
+	const struct thread *thread;
+	uint64_t tick;
+	uint32_t type;
+	unsigned long count;
+};
+
+struct list {
+	void **items;
+	size_t nr, room;
 };
 
 struct stacks {
 	void *tree;		/* of struct kept */
-	void *threads;		/* tree of struct thread */
-	struct kept **list;
-	size_t nr, room;
+	void *counts;		/* tree of struct counted */
+	void *threads;		/* tree of struct thread: the latest of each number */
+	struct list kept, counted, all_threads;
+	size_t bytes;		/* of these */
+	uint64_t start;
 };
 
 struct stacks *stacks_new(void)
@@ -31,26 +55,51 @@ struct stacks *stacks_new(void)
 	return need(calloc(1, sizeof(struct stacks)));
 }
 
+void stacks_begin(struct stacks *stacks, uint64_t time)
+{
+	stacks->start = time;
+}
+
 static void keep_node(void *node)
 {
 	(void)node;
 }
 
+static void free_thread(struct thread *thread)
+{
+	free(thread->comm);
+	free(thread->cgroup);
+	free(thread);
+}
+
 void stacks_free(struct stacks *stacks)
 {
 	tdestroy(stacks->tree, keep_node);
-	tdestroy(stacks->threads, free);
-	for (size_t i = 0; i < stacks->nr; i++) {
-		free(stacks->list[i]->frames);
-		free(stacks->list[i]);
+	tdestroy(stacks->counts, keep_node);
+	tdestroy(stacks->threads, keep_node);
+	for (size_t i = 0; i < stacks->all_threads.nr; i++)
+		free_thread(stacks->all_threads.items[i]);
+	free(stacks->all_threads.items);
+	for (size_t i = 0; i < stacks->kept.nr; i++) {
+		struct kept *kept = stacks->kept.items[i];
+
+		free(kept->frames);
+		free(kept);
 	}
-	free(stacks->list);
+	for (size_t i = 0; i < stacks->counted.nr; i++)
+		free(stacks->counted.items[i]);
+	free(stacks->kept.items);
+	free(stacks->counted.items);
 	free(stacks);
 }
 
-bool stacks_any(const struct stacks *stacks)
+static void list_add(struct list *list, void *item)
 {
-	return stacks->nr;
+	if (list->nr == list->room) {
+		list->room = list->room ? 2 * list->room : 64;
+		list->items = need(reallocarray(list->items, list->room, sizeof(*list->items)));
+	}
+	list->items[list->nr++] = item;
 }
 
 /* ------------------------------------------------------------------ threads */
@@ -62,22 +111,69 @@ static int by_tid(const void *one, const void *other)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* 0 if the thread is gone. */
-static pid_t process_of(int32_t tid)
+/* What follows @key in a line of /proc/TID/NAME, as a string of its own, or NULL. */
+static char *read_line(int32_t tid, const char *name, const char *key)
 {
-	char *path = format("/proc/%d/status", tid);
+	char *path = format("/proc/%d/%s", tid, name), *line = NULL, *found = NULL;
 	FILE *file = fopen(path, "re");
-	char line[256];
-	pid_t pid = 0;
+	size_t room = 0;
 
 	free(path);
 	if (!file)
-		return 0;
-	while (!pid && fgets(line, sizeof(line), file))
-		if (!strncmp(line, "Tgid:", 5))
-			pid = atoi(line + 5);
+		return NULL;
+	while (!found && getline(&line, &room, file) > 0)
+		if (!strncmp(line, key, strlen(key)))
+			found = need(strdup(line + strlen(key)));
 	fclose(file);
+	free(line);
+	if (found)
+		found[strcspn(found, "\n")] = '\0';
+	return found;
+}
+
+/* 0 if the thread is gone. */
+static pid_t process_of(int32_t tid)
+{
+	char *text = read_line(tid, "status", "Tgid:");
+	pid_t pid = text ? atoi(text) : 0;
+
+	free(text);
 	return pid;
+}
+
+/* 0 if it has ended. */
+static unsigned long long start_of(int32_t tid)
+{
+	char *path = format("/proc/%d/stat", tid), text[1024];
+	FILE *file = fopen(path, "re");
+	size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	unsigned long long start = 0;
+	const char *at;
+
+	free(path);
+	if (file)
+		fclose(file);
+	text[len] = '\0';
+	/* The 22nd field, and the 20th after the name, which may have anything. */
+	at = strrchr(text, ')');
+	for (int i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		sscanf(at, "%llu", &start);
+	return start;
+}
+
+/* Whether the number has been given to another thread since. */
+static bool is_another(struct thread *thread)
+{
+	time_t now = now_seconds();
+	unsigned long long start;
+
+	if (now == thread->looked)
+		return false;
+	thread->looked = now;
+	start = start_of(thread->tid);
+	return start && start != thread->start;
 }
 
 static struct thread *get_thread(struct stacks *stacks, int32_t tid)
@@ -85,38 +181,84 @@ static struct thread *get_thread(struct stacks *stacks, int32_t tid)
 	struct thread **found = tfind(&tid, &stacks->threads, by_tid);
 	struct thread *thread;
 
-	if (found)
+	if (found && !is_another(*found))
 		return *found;
+	if (found)
+		tdelete(&tid, &stacks->threads, by_tid);
 	thread = need(calloc(1, sizeof(*thread)));
+	list_add(&stacks->all_threads, thread);
 	thread->tid = tid;
+	thread->start = start_of(tid);
+	thread->looked = now_seconds();
 	thread->pid = process_of(tid);
+	thread->comm = read_line(tid, "status", "Name:\t");
+	thread->cgroup = read_line(tid, "cgroup", "0::");
 	need(tsearch(thread, &stacks->threads, by_tid));
 	return thread;
 }
 
+static struct thread *find_thread(const struct stacks *stacks, int32_t tid)
+{
+	struct thread **found = tfind(&tid, (void *const *)&stacks->threads, by_tid);
+
+	return found ? *found : NULL;
+}
+
+static const char *next_line(const char *line)
+{
+	line = strchr(line, '\n');
+	return line ? line + 1 : NULL;
+}
+
 void stacks_find_processes(struct stacks *stacks, const char *saved_tgids)
 {
-	const char *line = saved_tgids;
-
-	while (line) {
-		struct thread **found;
+	for (const char *line = saved_tgids; line; line = next_line(line)) {
+		struct thread *thread;
 		int32_t tid;
 		int pid;
 
-		if (sscanf(line, "%d %d", &tid, &pid) == 2) {
-			found = tfind(&tid, &stacks->threads, by_tid);
-			if (found && !(*found)->pid)
-				(*found)->pid = pid;
-		}
-		line = strchr(line, '\n');
-		line = line ? line + 1 : NULL;
+		if (sscanf(line, "%d %d", &tid, &pid) != 2)
+			continue;
+		thread = find_thread(stacks, tid);
+		if (thread && !thread->pid)
+			thread->pid = pid;
+	}
+}
+
+static void take_name(struct thread *thread, const char *name)
+{
+	if (thread->told) {
+		free(thread->comm);
+		thread->comm = NULL;
+	} else if (!thread->comm) {
+		thread->comm = need(strndup(name, strcspn(name, "\n")));
+		thread->told = true;
+	}
+}
+
+/*
+ * A name may have a newline, and tell of others: those that are known stay, and of two for one
+ * thread neither is believed.
+ */
+void stacks_find_names(struct stacks *stacks, const char *saved_cmdlines)
+{
+	for (const char *line = saved_cmdlines; line; line = next_line(line)) {
+		struct thread *thread;
+		int32_t tid;
+		int start = 0;
+
+		if (sscanf(line, "%d%n", &tid, &start) != 1 || line[start++] != ' ')
+			continue;
+		thread = find_thread(stacks, tid);
+		if (thread)
+			take_name(thread, line + start);
 	}
 }
 
 /* Most processes have one thread, which has their id. */
-static pid_t pid_of(const struct kept *kept)
+static pid_t pid_of(const struct thread *thread)
 {
-	return kept->thread->pid ? kept->thread->pid : kept->thread->tid;
+	return thread->pid ? thread->pid : thread->tid;
 }
 
 pid_t stacks_process(struct stacks *stacks, int32_t tid)
@@ -125,6 +267,16 @@ pid_t stacks_process(struct stacks *stacks, int32_t tid)
 }
 
 /* ------------------------------------------------------------------- stacks */
+
+/* False, and takes nothing, where that would be too much. */
+static bool take_bytes(struct stacks *stacks, size_t bytes)
+{
+	bytes += OVERHEAD;
+	if (bytes > stacks_max_bytes - stacks->bytes)
+		return false;
+	stacks->bytes += bytes;
+	return true;
+}
 
 /* Threads whose process is known need not be told apart. */
 static int compare_owners(const struct thread *a, const struct thread *b)
@@ -138,8 +290,6 @@ static int compare_kept(const void *one, const void *other)
 {
 	const struct kept *a = one, *b = other;
 
-	if (a->type != b->type)
-		return a->type < b->type ? -1 : 1;
 	if (a->stop != b->stop)
 		return a->stop < b->stop ? -1 : 1;
 	if (a->nr != b->nr)
@@ -148,39 +298,77 @@ static int compare_kept(const void *one, const void *other)
 	       compare_owners(a->thread, b->thread);
 }
 
-void stacks_add(struct stacks *stacks, uint32_t type, const struct join_stack *stack)
+static int compare_counted(const void *one, const void *other)
+{
+	const struct counted *a = one, *b = other;
+
+	if (a->kept != b->kept)
+		return a->kept < b->kept ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->tick != b->tick)
+		return a->tick < b->tick ? -1 : 1;
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+/* NULL: it is left out. */
+static const struct kept *keep_stack(struct stacks *stacks, const struct join_stack *stack)
 {
 	struct kept key = {
 		.thread	= get_thread(stacks, stack->tid),
-		.type	= type,
 		.stop	= stack->stop,
 		.nr	= stack->nr,
 		.frames	= (struct frame *)stack->frames,
 	};
 	struct kept **found = tfind(&key, &stacks->tree, compare_kept), *kept;
 
-	if (found) {
-		(*found)->count++;
-		return;
-	}
+	if (found)
+		return *found;
+	if (!take_bytes(stacks, sizeof(*kept) + (stack->nr + 1) * sizeof(*kept->frames)))
+		return NULL;
 	kept = need(malloc(sizeof(*kept)));
 	*kept = key;
-	kept->count = 1;
 	kept->frames = need(calloc(stack->nr + 1, sizeof(*kept->frames)));
 	memcpy(kept->frames, stack->frames, stack->nr * sizeof(*kept->frames));
-	if (stacks->nr == stacks->room) {
-		stacks->room = stacks->room ? 2 * stacks->room : 64;
-		stacks->list = need(reallocarray(stacks->list, stacks->room,
-						 sizeof(*stacks->list)));
-	}
-	stacks->list[stacks->nr++] = kept;
+	list_add(&stacks->kept, kept);
 	need(tsearch(kept, &stacks->tree, compare_kept));
+	return kept;
+}
+
+/* Records of different CPUs need not come in order. */
+static uint64_t tick_of(const struct stacks *stacks, uint64_t time)
+{
+	return time > stacks->start ? (time - stacks->start) / PROFILE_TICK_NS : 0;
+}
+
+bool stacks_add(struct stacks *stacks, uint32_t type, const struct join_stack *stack)
+{
+	struct counted key = {
+		.kept	= keep_stack(stacks, stack),
+		.thread	= get_thread(stacks, stack->tid),
+		.tick	= tick_of(stacks, stack->time),
+		.type	= type,
+	};
+	struct counted **found = tfind(&key, &stacks->counts, compare_counted), *counted;
+
+	if (found) {
+		(*found)->count++;
+		return true;
+	}
+	if (!key.kept || !take_bytes(stacks, sizeof(*counted)))
+		return false;
+	counted = need(malloc(sizeof(*counted)));
+	*counted = key;
+	counted->count = 1;
+	list_add(&stacks->counted, counted);
+	need(tsearch(counted, &stacks->counts, compare_counted));
+	return true;
 }
 
 bool stacks_lack_ids(const struct stacks *stacks, const struct frames *frames)
 {
-	for (size_t i = 0; i < stacks->nr; i++) {
-		const struct kept *kept = stacks->list[i];
+	for (size_t i = 0; i < stacks->kept.nr; i++) {
+		const struct kept *kept = stacks->kept.items[i];
 
 		for (uint32_t n = 0; n < kept->nr; n++)
 			if (kept->frames[n].id &&
@@ -190,116 +378,74 @@ bool stacks_lack_ids(const struct stacks *stacks, const struct frames *frames)
 	return false;
 }
 
-/* ------------------------------------------------------------------ as text */
+/* ----------------------------------------------------------------- profiles */
 
-typedef char *(*frame_text_fn)(struct frames *frames, struct frame frame,
-			       pid_t pid);
-
-/* The texts of its frames, the topmost first, to be freed. */
-static char **frame_texts(const struct kept *kept, struct frames *frames,
-			  frame_text_fn text)
+/* What a stack that ends early lacks is its outermost frame. */
+static uint32_t push_mark(const struct kept *kept, struct profile *profile)
 {
-	char **texts = need(calloc(kept->nr + 1, sizeof(*texts)));
+	struct profile_frame mark = { .flags = PROFILE_MARK };
+	char *text = format("[truncated: %s]", stop_name(kept->stop));
+	uint32_t frame;
 
-	for (uint32_t i = 0; i < kept->nr; i++)
-		texts[i] = text(frames, kept->frames[i], pid_of(kept));
-	return texts;
+	mark.function = text;
+	frame = profile_frame(profile, &mark);
+	free(text);
+	return profile_stack(profile, PROFILE_NO_STACK, frame);
 }
 
-static void free_texts(char **texts)
+static uint32_t push_stack(const struct kept *kept, struct frames *frames,
+			   struct profile *profile)
 {
-	for (size_t i = 0; texts[i]; i++)
-		free(texts[i]);
-	free(texts);
-}
+	uint32_t stack = PROFILE_NO_STACK;
 
-static char *shown(const struct kept *kept, struct frames *frames,
-		   const char *event)
-{
-	char **texts = frame_texts(kept, frames, frames_show), *text;
-	size_t size;
-	FILE *to = need(open_memstream(&text, &size));
-
-	fprintf(to, "%s\n", event);
-	for (size_t i = 0; texts[i]; i++)
-		fprintf(to, "\t%s\n", texts[i]);
 	if (kept->stop != STOP_COMPLETE)
-		fprintf(to, "\t[truncated: %s]\n", stop_name(kept->stop));
-	if (fclose(to))
-		need(NULL);
-	free_texts(texts);
-	return text;
+		stack = push_mark(kept, profile);
+	for (uint32_t i = kept->nr; i--;)
+		stack = frames_push(frames, profile, stack, kept->frames[i], pid_of(kept->thread));
+	return stack;
 }
 
-static char *folded(const struct kept *kept, struct frames *frames,
-		    const char *event)
+static void add_counted(const struct counted *counted, const struct event_names *names,
+			struct profile *profile)
 {
-	char **texts = frame_texts(kept, frames, frames_fold), *text;
-	size_t size, nr = 0;
-	FILE *to = need(open_memstream(&text, &size));
+	const struct thread *thread = counted->thread;
+	const struct profile_event event = {
+		.name = names->name(names->context, counted->type),
+	};
+	const struct profile_task task = {
+		.comm = thread->comm, .cgroup = thread->cgroup,
+		.pid = pid_of(thread), .tid = thread->tid,
+	};
+	const struct profile_sample sample = {
+		.stack = counted->kept->stack,
+		.task = profile_task(profile, &task),
+		.event = profile_event(profile, &event),
+		.time = counted->tick * PROFILE_TICK_NS,
+		.events = counted->count,
+	};
 
-	fputs(event, to);
-	if (kept->stop != STOP_COMPLETE)
-		fprintf(to, ";[truncated: %s]", stop_name(kept->stop));
-	while (texts[nr])
-		nr++;
-	while (nr-- > 0)
-		fprintf(to, ";%s", texts[nr]);
-	if (fclose(to))
-		need(NULL);
-	free_texts(texts);
-	return text;
+	/* Fewer than 2^63 have come. */
+	profile_add(profile, &sample);
 }
 
-typedef char *(*stack_text_fn)(const struct kept *kept, struct frames *frames,
-			       const char *event);
-
-static struct tally *count_texts(const struct stacks *stacks,
-				 struct frames *frames, stack_text_fn as_text,
-				 const struct event_names *names)
+static void want_names(const struct stacks *stacks, struct frames *frames)
 {
-	struct tally *tally = tally_new();
+	for (size_t i = 0; i < stacks->kept.nr; i++) {
+		const struct kept *kept = stacks->kept.items[i];
 
-	for (size_t i = 0; i < stacks->nr; i++) {
-		const struct kept *kept = stacks->list[i];
-		char *text = as_text(kept, frames,
-				     names->name(names->context, kept->type));
-
-		tally_add(tally, text, kept->count);
-		free(text);
+		frames_want(frames, kept->frames, kept->nr, pid_of(kept->thread));
 	}
-	return tally;
 }
 
-/* Returns how many there are. */
-static size_t write_texts(const struct stacks *stacks, struct frames *frames,
-			  stack_text_fn as_text, bool count_first,
-			  const struct event_names *names, FILE *to)
+void stacks_fill(struct stacks *stacks, struct frames *frames,
+		 const struct event_names *names, struct profile *profile)
 {
-	struct tally *tally = count_texts(stacks, frames, as_text, names);
-	struct tally_line **lines;
-	size_t nr;
+	want_names(stacks, frames);
+	for (size_t i = 0; i < stacks->kept.nr; i++) {
+		struct kept *kept = stacks->kept.items[i];
 
-	lines = tally_sorted(tally, &nr);
-	for (size_t i = 0; i < nr; i++) {
-		if (count_first)
-			fprintf(to, "%lu %s\n", lines[i]->count, lines[i]->text);
-		else
-			fprintf(to, "%s %lu\n", lines[i]->text, lines[i]->count);
+		kept->stack = push_stack(kept, frames, profile);
 	}
-	free(lines);
-	tally_free(tally);
-	return nr;
-}
-
-size_t stacks_print(const struct stacks *stacks, struct frames *frames,
-		    const struct event_names *names, FILE *to)
-{
-	return write_texts(stacks, frames, shown, true, names, to);
-}
-
-void stacks_fold(const struct stacks *stacks, struct frames *frames,
-		 const struct event_names *names, FILE *to)
-{
-	write_texts(stacks, frames, folded, false, names, to);
+	for (size_t i = 0; i < stacks->counted.nr; i++)
+		add_counted(stacks->counted.items[i], names, profile);
 }

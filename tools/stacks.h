@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks with their events, each kept once and counted.
+ * Stacks with their events as they come, until it is known what their frames are.
  */
 #ifndef STACKS_H
 #define STACKS_H
-
-#include <stdio.h>
 
 #include "frames.h"
 #include "join.h"
@@ -21,28 +19,30 @@ struct event_names {
 struct stacks *stacks_new(void);
 void stacks_free(struct stacks *stacks);
 
-void stacks_add(struct stacks *stacks, uint32_t type, const struct join_stack *stack);
+/* The time of the first record, by the clock of stacks: theirs are since then. */
+void stacks_begin(struct stacks *stacks, uint64_t time);
+
+/* Bytes that all may take: 1 GiB. */
+extern size_t stacks_max_bytes;
+
+/* False if it is left out: there are too many different ones. */
+bool stacks_add(struct stacks *stacks, uint32_t type, const struct join_stack *stack);
 
 /* The process of a thread, or 0 where it had ended before that was asked for. */
 pid_t stacks_process(struct stacks *stacks, int32_t tid);
-
-bool stacks_any(const struct stacks *stacks);
 
 /* Whether some frame has an id that @frames does not know. */
 bool stacks_lack_ids(const struct stacks *stacks, const struct frames *frames);
 
 /*
- * The process of each thread that had ended when its stack came, as the text of
- * tracefs's saved_tgids says.
+ * The process and the name of each thread that had ended when its stack came, as the
+ * texts of tracefs's saved_tgids and saved_cmdlines say.
  */
 void stacks_find_processes(struct stacks *stacks, const char *saved_tgids);
+void stacks_find_names(struct stacks *stacks, const char *saved_cmdlines);
 
-/* For a reader; returns how many that are. */
-size_t stacks_print(const struct stacks *stacks, struct frames *frames,
-		    const struct event_names *names, FILE *to);
-
-/* A line each for a flame graph. */
-void stacks_fold(const struct stacks *stacks, struct frames *frames,
-		 const struct event_names *names, FILE *to);
+/* Adds all to @profile. */
+void stacks_fill(struct stacks *stacks, struct frames *frames,
+		 const struct event_names *names, struct profile *profile);
 
 #endif

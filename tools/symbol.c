@@ -1,193 +1,438 @@
 // SPDX-License-Identifier: MIT
-#include <elfutils/libdwfl.h>
 #include <fcntl.h>
-#include <gelf.h>
+#include <poll.h>
+#include <search.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "answer.h"
+#include "holder.h"
+#include "owner.h"
 #include "symbol.h"
 #include "tool.h"
 
-static char *debuginfo_path;
+/* Bytes of all answers, and of those for an owner. */
+#define ANSWERS_MAX	(256UL << 20)
+#define OWNER_ANSWERS_MAX	(64UL << 20)
 
-static const Dwfl_Callbacks process_callbacks = {
-	.find_elf	= dwfl_linux_proc_find_elf,
-	.find_debuginfo	= dwfl_standard_find_debuginfo,
-	.debuginfo_path	= &debuginfo_path,
+unsigned int holder_seconds = 60, holder_seconds_in_all = 300;
+volatile sig_atomic_t symbols_stop;
+
+/* In a container that root has made users may be many: those beyond share a process. */
+#define MAX_HOLDERS	128
+/* How long a recording may wait until a file is taken to be opened, once for each process. */
+#define OPEN_MS		1000
+/* Between two looks at symbols_stop. */
+#define STEP_MS		500
+
+/* The process for an owner. */
+struct holder {
+	struct holder *next;
+	bool of_ended;		/* of processes that had ended, and of users beyond MAX_HOLDERS */
+	uid_t owner;
+	pid_t pid;
+	int channel;		/* -1: it has gone, or does not answer */
+	bool late;		/* it has not taken a file in time */
+	int64_t waited_ms;	/* for answers */
+	struct symbols *symbols;
+	size_t answered;	/* bytes */
+	uint32_t nr_files;
 };
 
-static const Dwfl_Callbacks file_callbacks = {
-	.find_elf	= dwfl_build_id_find_elf,
-	.find_debuginfo	= dwfl_standard_find_debuginfo,
-	.debuginfo_path	= &debuginfo_path,
+struct found {
+	uint64_t offset;	/* first, for by_offset() */
+	bool known;
+	struct symbol symbol;
 };
-
-static struct symbol find_symbol(Dwfl_Module *module, uint64_t address)
-{
-	struct symbol symbol = { 0 };
-	const char *name = NULL;
-	GElf_Off offset = 0;
-	GElf_Sym sym;
-
-	if (module)
-		name = dwfl_module_addrinfo(module, address, &offset, &sym,
-					    NULL, NULL, NULL);
-	if (name && *name) {
-		symbol.name = escape(name, strlen(name), "");
-		symbol.offset = offset;
-	}
-	return symbol;
-}
-
-/* ---------------------------------------------------------------- processes */
-
-struct symbol_process {
-	Dwfl *dwfl;
-};
-
-struct symbol_process *symbol_process_open(pid_t pid)
-{
-	struct symbol_process *process = need(calloc(1, sizeof(*process)));
-	int error;
-
-	process->dwfl = need(dwfl_begin(&process_callbacks));
-	dwfl_report_begin(process->dwfl);
-	error = dwfl_linux_proc_report(process->dwfl, pid);
-	if (error > 0)
-		die_proc(pid, "maps", error);
-	if (error < 0 || dwfl_report_end(process->dwfl, NULL, NULL))
-		die("cannot make out the mappings of process %d: %s", pid,
-		    dwfl_errmsg(-1));
-	return process;
-}
-
-void symbol_process_close(struct symbol_process *process)
-{
-	dwfl_end(process->dwfl);
-	free(process);
-}
-
-struct symbol symbol_in_process(struct symbol_process *process,
-				uint64_t address)
-{
-	return find_symbol(dwfl_addrmodule(process->dwfl, address), address);
-}
-
-/* -------------------------------------------------------------------- files */
 
 struct symbol_file {
-	Dwfl *dwfl;
-	Dwfl_Module *module;	/* with the addresses of the file */
-	Elf *elf;
-	int fd;
+	struct symbol_file *next;
+	struct holder *holder;
+	uint32_t number;
+	bool lost;		/* not all that was asked for has been answered */
+	void *found;		/* tree by offset */
+	struct found **wanted;	/* those that are not known yet */
+	size_t nr_wanted, room;
 };
 
-/* libdwfl keeps a descriptor of its own. */
-static bool report_file(struct symbol_file *file, const char *path)
-{
-	GElf_Addr bias;
-	int fd = dup(file->fd);
+struct symbols {
+	struct holder *holders;
+	size_t nr_holders;
+	struct symbol_file *files;
+	size_t answered;	/* by all holders */
+	unsigned long nr_lost;
+};
 
-	dwfl_report_begin(file->dwfl);
-	if (fd >= 0)
-		file->module = dwfl_report_elf(file->dwfl, path, path, fd, 0, true);
-	if (!file->module && fd >= 0)
-		close(fd);
-	if (dwfl_report_end(file->dwfl, NULL, NULL) || !file->module)
-		return false;
-	file->elf = dwfl_module_getelf(file->module, &bias);
-	return file->elf && !bias;
+struct symbols *symbols_new(void)
+{
+	return need(calloc(1, sizeof(struct symbols)));
 }
 
-static bool has_build_id(Dwfl_Module *module, const uint8_t *build_id, size_t len)
-{
-	const unsigned char *bits;
-	GElf_Addr address;
+/* -------------------------------------------------------------------- holders */
 
-	return len && dwfl_module_build_id(module, &bits, &address) == (int)len &&
-	       !memcmp(bits, build_id, len);
+/* It may not even end: nobody waits for that. */
+static void give_up(struct holder *holder)
+{
+	if (holder->channel < 0)
+		return;
+	close(holder->channel);
+	holder->channel = -1;
+	kill(holder->pid, SIGKILL);
+	waitpid(holder->pid, NULL, WNOHANG);
 }
 
-struct symbol_file *symbol_file_open(const char *path, const uint8_t *build_id,
-				     size_t build_id_len)
+static void __attribute__((noreturn)) run(int channel, pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	holder_run(channel);
+}
+
+/* Without one, its files have no names. */
+static void start(struct holder *holder)
+{
+	pid_t parent = getpid();
+	int ends[2];
+
+	holder->channel = -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return;
+	fflush(stdout);
+	holder->pid = fork();
+	if (!holder->pid)
+		run(ends[1], parent);
+	close(ends[1]);
+	if (holder->pid < 0)
+		close(ends[0]);
+	else
+		holder->channel = ends[0];
+}
+
+static struct holder *find_holder(struct symbols *symbols, bool of_ended, uid_t owner)
+{
+	struct holder *holder = symbols->holders;
+
+	while (holder && (holder->of_ended != of_ended || (!of_ended && holder->owner != owner)))
+		holder = holder->next;
+	return holder;
+}
+
+static struct holder *holder_of(struct symbols *symbols, pid_t pid)
+{
+	uid_t owner = 0;
+	bool of_ended = !owner_of(pid, &owner);
+	struct holder *holder = find_holder(symbols, of_ended, owner);
+
+	if (!holder && symbols->nr_holders >= MAX_HOLDERS) {
+		of_ended = true;
+		holder = find_holder(symbols, of_ended, owner);
+	}
+	if (holder)
+		return holder;
+	holder = need(calloc(1, sizeof(*holder)));
+	holder->symbols = symbols;
+	holder->of_ended = of_ended;
+	holder->owner = owner;
+	start(holder);
+	holder->next = symbols->holders;
+	symbols->holders = holder;
+	symbols->nr_holders++;
+	return holder;
+}
+
+union control {
+	struct cmsghdr header;
+	char room[CMSG_SPACE(2 * sizeof(int))];
+};
+
+static bool is_ready(const struct holder *holder, int ms)
+{
+	struct pollfd room = { .fd = holder->channel, .events = POLLOUT };
+
+	return poll(&room, 1, ms) == 1;
+}
+
+/* False if it has gone, or takes nothing. */
+static bool send_request(struct holder *holder, const struct holder_request *request,
+			 const int *given)
+{
+	struct iovec data = {
+		(void *)request,
+		offsetof(struct holder_request, record.path) + strlen(request->record.path) + 1,
+	};
+	union control control = {
+		.header = { CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS },
+	};
+	struct msghdr message = {
+		.msg_iov = &data, .msg_iovlen = 1,
+		.msg_control = given ? &control : NULL,
+		.msg_controllen = given ? sizeof(control) : 0,
+	};
+
+	if (given)
+		memcpy(CMSG_DATA(&control.header), given, 2 * sizeof(int));
+	return sendmsg(holder->channel, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+static void lose(struct symbol_file *file)
+{
+	file->holder->symbols->nr_lost += !file->lost;
+	file->lost = true;
+}
+
+/* While it is recorded, nobody waits: a file that is not taken has no names. */
+static void send_file(struct symbol_file *file, const struct holder_request *request)
+{
+	struct holder *holder = file->holder;
+
+	if (holder->channel < 0)
+		return;
+	if (is_ready(holder, holder->late ? 0 : OPEN_MS) && send_request(holder, request, NULL))
+		return;
+	holder->late = true;
+	lose(file);
+}
+
+static struct symbol_file *add(struct symbols *symbols, struct holder_request *request)
 {
 	struct symbol_file *file = need(calloc(1, sizeof(*file)));
-	struct stat stat;
 
-	/* Not to wait for whoever writes to a pipe of that name. */
-	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	file->dwfl = need(dwfl_begin(&file_callbacks));
-	if (file->fd >= 0 && !fstat(file->fd, &stat) && S_ISREG(stat.st_mode) &&
-	    report_file(file, path) &&
-	    has_build_id(file->module, build_id, build_id_len))
-		return file;
-	symbol_file_close(file);
-	return NULL;
+	file->holder = holder_of(symbols, request->pid);
+	file->number = file->holder->nr_files++;
+	file->next = symbols->files;
+	symbols->files = file;
+	request->file = file->number;
+	send_file(file, request);
+	return file;
 }
 
-void symbol_file_close(struct symbol_file *file)
+struct symbol_file *symbols_add_file(struct symbols *symbols, pid_t pid,
+				     const struct file_record *record)
 {
-	dwfl_end(file->dwfl);
-	if (file->fd >= 0)
-		close(file->fd);
-	free(file);
+	struct holder_request request = {
+		.verb = HOLDER_FILE, .pid = pid, .record = *record,
+	};
+
+	return add(symbols, &request);
 }
 
-/* Segments may share a page of the file: that of code comes first. */
-static bool address_of(Elf *elf, uint64_t offset, uint64_t *address)
+struct symbol_file *symbols_add_map(struct symbols *symbols, pid_t pid)
 {
-	bool found = false;
-	GElf_Phdr ph;
-	size_t nr;
+	struct holder_request request = { .verb = HOLDER_MAP, .pid = pid };
 
-	if (elf_getphdrnum(elf, &nr))
-		return false;
-	for (size_t i = 0; i < nr; i++) {
-		if (!gelf_getphdr(elf, i, &ph) || ph.p_type != PT_LOAD ||
-		    offset < ph.p_offset || offset - ph.p_offset >= ph.p_filesz)
-			continue;
-		*address = ph.p_vaddr + (offset - ph.p_offset);
-		found = true;
-		if (ph.p_flags & PF_X)
-			break;
+	return add(symbols, &request);
+}
+
+static void free_found(void *node)
+{
+	struct found *found = node;
+
+	symbol_free(&found->symbol);
+	free(found);
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	struct symbol_file *file, *next_file;
+	struct holder *holder, *next;
+
+	for (file = symbols->files; file; file = next_file) {
+		next_file = file->next;
+		tdestroy(file->found, free_found);
+		free(file->wanted);
+		free(file);
 	}
+	for (holder = symbols->holders; holder; holder = next) {
+		next = holder->next;
+		give_up(holder);
+		free(holder);
+	}
+	free(symbols);
+}
+
+/* -------------------------------------------------------------------- answers */
+
+/* The offsets that are wanted, in a file that nobody can change, or -1. */
+static int write_offsets(const struct symbol_file *file)
+{
+	int fd = memfd_create("offsets", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	FILE *to = fd >= 0 ? fdopen(fd, "w") : NULL;
+	int copy = -1;
+
+	if (!to) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	for (size_t i = 0; i < file->nr_wanted; i++)
+		fwrite(&file->wanted[i]->offset, sizeof(uint64_t), 1, to);
+	if (!fflush(to) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
+		copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	fclose(to);
+	return copy;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* For holder_seconds, unless @holder has been waited for too long before. */
+static bool wait_for(struct holder *holder, int fd, short events)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = events };
+	const int64_t left = holder_seconds_in_all * 1000LL - holder->waited_ms;
+	const int64_t most = holder_seconds * 1000LL < left ? holder_seconds * 1000LL : left;
+	const int64_t before = now_ms();
+	int64_t waited = 0;
+	int ready = 0;
+
+	/* A signal that comes right before poll() does not interrupt it. */
+	for (; ready <= 0 && waited < most && !symbols_stop; waited = now_ms() - before)
+		ready = poll(&poll_fd, 1, most - waited < STEP_MS ? most - waited : STEP_MS);
+	holder->waited_ms += waited;
+	return ready > 0;
+}
+
+static bool may_answer(struct holder *holder, size_t len)
+{
+	holder->answered += len;
+	holder->symbols->answered += len;
+	return holder->answered <= OWNER_ANSWERS_MAX &&
+	       holder->symbols->answered <= ANSWERS_MAX;
+}
+
+/* Until its end, or @holder is given up. */
+static void read_answers(struct holder *holder, int from, FILE *to)
+{
+	static char buffer[1 << 16];
+	ssize_t got;
+
+	for (;;) {
+		got = wait_for(holder, from, POLLIN) ? read(from, buffer, sizeof(buffer)) : -1;
+		if (!got)
+			return;
+		if (got < 0 || !may_answer(holder, got)) {
+			give_up(holder);
+			return;
+		}
+		fwrite(buffer, 1, got, to);
+	}
+}
+
+/*
+ * What is not answered has no name; there are no answers for a file that is not there, either,
+ * but signs of life, until their end.
+ */
+static void take_answers(struct symbol_file *file, struct span answers)
+{
+	bool good, any;
+
+	if (!answers.len || file->holder->channel < 0)
+		lose(file);
+	while (answers.len && *answers.at == HOLDER_ALIVE)
+		span_take(&answers, HOLDER_ALIVE);
+	any = answers.len && *answers.at == HOLDER_ANSWERS;
+	good = any;
+	span_take(&answers, HOLDER_ANSWERS);
+	for (size_t i = 0; i < file->nr_wanted; i++) {
+		file->wanted[i]->known = true;
+		good = good && answer_take(&answers, &file->wanted[i]->symbol);
+	}
+	file->nr_wanted = 0;
+	if (any && !good)
+		lose(file);
+}
+
+static void ask(struct symbol_file *file, int offsets, FILE *to)
+{
+	const struct holder_request request = {
+		.verb = HOLDER_FIND, .file = file->number, .nr = file->nr_wanted,
+	};
+	int ends[2], given[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	given[0] = offsets;
+	given[1] = ends[1];
+	if (!wait_for(file->holder, file->holder->channel, POLLOUT) ||
+	    !send_request(file->holder, &request, given))
+		give_up(file->holder);
+	close(ends[1]);
+	read_answers(file->holder, ends[0], to);
+	close(ends[0]);
+}
+
+static void find_wanted(struct symbol_file *file)
+{
+	int offsets = file->holder->channel >= 0 ? write_offsets(file) : -1;
+	char *text;
+	size_t size;
+	FILE *to = need(open_memstream(&text, &size));
+
+	if (offsets >= 0) {
+		ask(file, offsets, to);
+		close(offsets);
+	}
+	if (fclose(to))
+		need(NULL);
+	take_answers(file, (struct span){ text, size });
+	free(text);
+}
+
+/* -------------------------------------------------------------------- looking up */
+
+static int by_offset(const void *one, const void *other)
+{
+	const uint64_t *a = one, *b = other;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static struct found *get_found(struct symbol_file *file, uint64_t offset)
+{
+	struct found **node = tfind(&offset, &file->found, by_offset), *found;
+
+	if (node)
+		return *node;
+	found = need(calloc(1, sizeof(*found)));
+	found->offset = offset;
+	need(tsearch(found, &file->found, by_offset));
+	if (file->nr_wanted == file->room) {
+		file->room = file->room ? 2 * file->room : 64;
+		file->wanted = need(reallocarray(file->wanted, file->room,
+						 sizeof(*file->wanted)));
+	}
+	file->wanted[file->nr_wanted++] = found;
 	return found;
 }
 
-struct symbol symbol_at_offset(struct symbol_file *file, uint64_t offset)
+unsigned long symbols_lost(const struct symbols *symbols)
 {
-	uint64_t address;
-
-	if (!address_of(file->elf, offset, &address))
-		return (struct symbol){ 0 };
-	return find_symbol(file->module, address);
+	return symbols->nr_lost;
 }
 
-struct symbol symbol_from_start(struct symbol_file *file, uint64_t offset)
+void symbol_want(struct symbol_file *file, uint64_t offset)
 {
-	GElf_Addr start = 0;
-
-	dwfl_module_info(file->module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
-	return find_symbol(file->module, start + offset);
+	get_found(file, offset);
 }
 
-/* The section headers come last. */
-static size_t vdso_size(const Elf64_Ehdr *header)
+const struct symbol *symbol_find(struct symbol_file *file, uint64_t offset)
 {
-	return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-}
+	struct found *found = get_found(file, offset);
 
-char *symbol_vdso_path(void)
-{
-	const Elf64_Ehdr *vdso = (void *)getauxval(AT_SYSINFO_EHDR);
-	int fd = memfd_create("vdso", MFD_CLOEXEC);
-
-	if (!vdso || fd < 0 ||
-	    write(fd, vdso, vdso_size(vdso)) != (ssize_t)vdso_size(vdso))
-		return need(strdup(""));
-	return format("/proc/self/fd/%d", fd);
+	if (!found->known)
+		find_wanted(file);
+	return &found->symbol;
 }

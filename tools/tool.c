@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/codectl.h>
@@ -13,6 +14,9 @@
 #ifndef SYS_codectl
 #define SYS_codectl	473
 #endif
+
+/* Bytes of the name of a task that the kernel keeps. */
+#define MAX_COMM	15
 
 static void complain(const char *message, va_list arguments)
 {
@@ -90,6 +94,44 @@ unsigned long need_number(const char *what, const char *text)
 	return number;
 }
 
+/* As the kernel keeps it, which may have cut it. */
+static bool is_called(const char *pid, const char *name)
+{
+	char *path = format("/proc/%s/comm", pid), comm[64] = "";
+	FILE *file = fopen(path, "re");
+
+	free(path);
+	if (!file)
+		return false;
+	if (!fgets(comm, sizeof(comm), file))
+		comm[0] = '\0';
+	fclose(file);
+	comm[strcspn(comm, "\n")] = '\0';
+	return *comm && !strncmp(comm, name, MAX_COMM);
+}
+
+static pid_t find_process(const char *name)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	unsigned int found = 0;
+	pid_t pid = 0;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    is_called(entry->d_name, name)) {
+			pid = atoi(entry->d_name);
+			found++;
+		}
+	if (dir)
+		closedir(dir);
+	if (!found)
+		die("no process is called %s", name);
+	if (found > 1)
+		die("%u processes are called %s: give the id of one", found, name);
+	return pid;
+}
+
 pid_t need_pid(const char *text)
 {
 	unsigned long number;
@@ -97,6 +139,8 @@ pid_t need_pid(const char *text)
 
 	if (!strcmp(text, "self"))
 		return getpid();
+	if (text[0] < '0' || text[0] > '9')
+		return find_process(text);
 	number = need_number("the id of a process", text);
 	pid = number;
 	if (pid < 0 || (unsigned long)pid != number ||
@@ -145,8 +189,18 @@ char *escape(const char *text, size_t len, const char *also)
 		else
 			*to++ = c;
 	}
-	*to = '\0';
-	return copy;
+	*to++ = '\0';
+	return need(realloc(copy, to - copy));
+}
+
+void be_first_to_go(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		dprintf(fd, "1000");
+		close(fd);
+	}
 }
 
 time_t now_seconds(void)

@@ -17,6 +17,7 @@ enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 int cmd_list(int argc, char **argv);
 int cmd_where(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_sframe(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 
@@ -32,13 +33,23 @@ int finish_output(void);
 /* @memory, unless there was none. */
 void *need(void *memory);
 
+/* For what fails for want of memory alone. */
+static inline void need_done(int failed)
+{
+	if (failed)
+		need(NULL);
+}
+
 /* A string of its own, as printf() prints it. */
 char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Exits where the kernel has no codectl, or has it switched off. */
 void need_codectl(void);
 
-/* The process whose id @text is, or this one for "self"; exits unless it is there. */
+/*
+ * The process whose id @text is, the only one that is called so, or this one for "self";
+ * exits unless it is there.
+ */
 pid_t need_pid(const char *text);
 
 /* A number of at least 1; exits if @text is none. */
@@ -56,6 +67,9 @@ int open_proc(pid_t pid, const char *name);
  * control characters, and what is in @also, as \ooo.
  */
 char *escape(const char *text, size_t len, const char *also);
+
+/* Where memory runs out, this process: what it does can be done again. */
+void be_first_to_go(void);
 
 /* Seconds of a clock that nobody sets, and that stands still in suspend. */
 time_t now_seconds(void);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "mapping.h"
-#include "names.h"
 #include "symbol.h"
 #include "tool.h"
 
@@ -52,22 +51,17 @@ static bool query(int fd, pid_t pid, uint64_t address, struct registration *foun
 
 /* -------------------------------------------------------------- the mapping */
 
-/* False where nothing is mapped at @address; @path is escaped, for free(). */
-static bool find_mapping(pid_t pid, uint64_t address, struct mapping *found,
-			 char **path)
+/* False where nothing is mapped at @address; @found is in @line, which is for free(). */
+static bool find_mapping(pid_t pid, uint64_t address, struct mapping *found, char **line)
 {
 	FILE *file = need(fdopen(open_proc(pid, "maps"), "r"));
 	bool covered = false;
-	char *text = NULL;
 	size_t room = 0;
 	ssize_t len;
 
-	while (!covered && (len = getline(&text, &room, file)) > 0)
-		covered = mapping_parse(found, text, len) &&
+	while (!covered && (len = getline(line, &room, file)) > 0)
+		covered = mapping_parse(found, *line, len) &&
 			  found->start <= address && address < found->end;
-	if (covered)
-		*path = escape(found->path.at, found->path.len, "");
-	free(text);
 	fclose(file);
 	return covered;
 }
@@ -109,69 +103,150 @@ static void print_mapping(const struct mapping *mapping, const char *path,
 		       *path ? ", " : "", path);
 }
 
-static struct symbol name_address(struct symbol_process *process,
-				  const struct names *compiled, uint64_t address)
-{
-	struct symbol symbol = names_find(compiled, address);
+/* An address that was asked for. */
+struct asked {
+	uint64_t address, offset;	/* @offset: in @file */
+	bool mapped;
+	struct mapping mapping;
+	char *path;
+	struct registration registration;
+	bool registered;
+	struct symbol_file *file;	/* NULL: it is in none */
+};
 
-	return symbol.name ? symbol : symbol_in_process(process, address);
+static void print_source(const char *before, const char *source, uint32_t line)
+{
+	if (source)
+		printf(line ? "%s%s:%u" : "%s%s", before, source, line);
 }
 
-/* False if nothing is mapped at @address. */
-static bool print_address(pid_t pid, int fd, struct symbol_process *process,
-			  const struct names *compiled, uint64_t address)
+static void print_symbol(const struct asked *asked, const struct symbol *symbol)
 {
-	struct registration registration;
-	struct mapping mapping;
-	struct symbol symbol;
-	char *path;
+	if (symbol->name)
+		printf("0x%llx: %s+0x%llx\n", (unsigned long long)asked->address,
+		       symbol->name, (unsigned long long)symbol->offset);
+	else
+		printf("0x%llx: no name\n", (unsigned long long)asked->address);
+	for (size_t i = 0; i < symbol->nr_inlined; i++) {
+		const struct function *function = &symbol->inlined[i];
 
-	if (!find_mapping(pid, address, &mapping, &path)) {
-		printf("0x%llx: not mapped\n", (unsigned long long)address);
+		printf("\tinlined     %s", function->name);
+		print_source(" at ", function->source, function->line);
+		putchar('\n');
+	}
+	print_source("\tsource      ", symbol->source, symbol->line);
+	if (symbol->source)
+		putchar('\n');
+}
+
+/* False if nothing is mapped there. */
+static bool print_asked(struct symbol_file *map, const struct asked *asked)
+{
+	static const struct symbol nothing;
+	const struct symbol *symbol;
+
+	if (!asked->mapped) {
+		printf("0x%llx: not mapped\n", (unsigned long long)asked->address);
 		return false;
 	}
-	symbol = name_address(process, compiled, address);
-	if (symbol.name)
-		printf("0x%llx: %s+0x%llx\n", (unsigned long long)address,
-		       symbol.name, (unsigned long long)symbol.offset);
-	else
-		printf("0x%llx: no name\n", (unsigned long long)address);
-	print_mapping(&mapping, path, address);
-	if (query(fd, pid, address, &registration))
-		print_registration(&registration);
+	symbol = symbol_find(map, asked->address);
+	if (!symbol->name)
+		symbol = asked->file ? symbol_find(asked->file, asked->offset) : &nothing;
+	print_symbol(asked, symbol);
+	print_mapping(&asked->mapping, asked->path, asked->address);
+	if (asked->registered)
+		print_registration(&asked->registration);
 	else
 		puts("\tnot registered");
-	free(symbol.name);
-	free(path);
 	return true;
+}
+
+/* ------------------------------------------------------------- what it is in */
+
+static bool is_same_file(const struct mapping *a, const struct mapping *b)
+{
+	return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
+}
+
+/* The mapping says which file it is, so that no build-id is needed. */
+static struct symbol_file *open_mapped(struct symbols *symbols, pid_t pid,
+				       const struct mapping *mapping)
+{
+	struct file_record record = {
+		.dev_major = mapping->major, .dev_minor = mapping->minor,
+		.inode = mapping->inode, .unit = UNIT_FILE,
+	};
+
+	if (!mapping->path.len || mapping->path.len >= sizeof(record.path) ||
+	    (!mapping->inode && !span_is(mapping->path, "[vdso]")))
+		return NULL;
+	memcpy(record.path, mapping->path.at, mapping->path.len);
+	return symbols_add_file(symbols, pid, &record);
+}
+
+static void look_up(struct asked *asked, size_t nr, struct symbols *symbols, pid_t pid, int fd)
+{
+	struct asked *last = &asked[nr];
+	char *line = NULL;
+
+	last->mapped = find_mapping(pid, last->address, &last->mapping, &line);
+	if (!last->mapped)
+		return;
+	last->path = escape(last->mapping.path.at, last->mapping.path.len, "");
+	last->offset = last->address - last->mapping.start + last->mapping.offset;
+	last->registered = query(fd, pid, last->address, &last->registration);
+	for (size_t i = 0; i < nr && !last->file; i++)
+		if (last->mapping.inode && asked[i].mapped &&
+		    is_same_file(&asked[i].mapping, &last->mapping))
+			last->file = asked[i].file;
+	if (!last->file)
+		last->file = open_mapped(symbols, pid, &last->mapping);
+	free(line);
+}
+
+static bool print_all(struct asked *asked, size_t nr, pid_t pid)
+{
+	int fd = open_proc(pid, "codectl");
+	struct symbols *symbols = symbols_new();
+	struct symbol_file *map = symbols_add_map(symbols, pid);
+	bool good = true;
+
+	for (size_t i = 0; i < nr; i++) {
+		look_up(asked, i, symbols, pid, fd);
+		symbol_want(map, asked[i].address);
+		if (asked[i].file)
+			symbol_want(asked[i].file, asked[i].offset);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		good &= print_asked(map, &asked[i]);
+		free(asked[i].path);
+	}
+	symbols_free(symbols);
+	close(fd);
+	return good;
 }
 
 int cmd_where(int argc, char **argv)
 {
-	struct symbol_process *process;
-	struct names *compiled;
-	uint64_t address;
-	int fd, status = 0;
+	struct asked *asked;
+	size_t nr;
+	bool good;
 	pid_t pid;
 
 	if (argc < 3 || argv[1][0] == '-')
 		die_usage("where takes the id of a process and addresses");
-	for (int i = 2; i < argc; i++)
-		if (!span_hex((struct span){ argv[i], strlen(argv[i]) }, &address))
-			die_usage("not an address in hexadecimal: %s", argv[i]);
+	nr = argc - 2;
+	asked = need(calloc(nr, sizeof(*asked)));
+	for (size_t i = 0; i < nr; i++) {
+		const struct span text = { argv[i + 2], strlen(argv[i + 2]) };
+
+		if (!span_hex(text, &asked[i].address))
+			die_usage("not an address in hexadecimal: %s", text.at);
+	}
 	pid = need_pid(argv[1]);
 	need_codectl();
-	fd = open_proc(pid, "codectl");
-	process = symbol_process_open(pid);
-	compiled = names_open(pid);
-	for (int i = 2; i < argc; i++) {
-		span_hex((struct span){ argv[i], strlen(argv[i]) }, &address);
-		if (!print_address(pid, fd, process, compiled, address))
-			status = EXIT_FAILED;
-	}
-	names_close(compiled);
-	symbol_process_close(process);
-	close(fd);
+	good = print_all(asked, nr, pid);
+	free(asked);
 	finish_output();
-	return status;
+	return good ? 0 : EXIT_FAILED;
 }

@@ -46,27 +46,50 @@ bin/order_test bin/granule_order_test: bin/%: obj/tests/%.o $(HELPERS) \
 
 # --- codectl(1)
 
-LIBRARIES := libtracefs libtraceevent libdw libelf
-TOOLS	:= parse_test join_test code_names_test frames_test flamegraph_test
-TESTED	:= flamegraph join mapping perf_map proc_line tool trace_record \
-	   code_names frames names stacks symbol tally
+LIBRARIES := libtracefs libtraceevent libdw libelf jansson zlib
+TOOLS	:= parse_test join_test code_names_test frames_test symbol_test profile_test recording_test \
+	   report_test flamegraph_test
+TESTED	:= answer join mapping perf_map proc_line tool trace_record code_names debuginfod elf_names \
+	   elf_scopes elf_symbols frames holder owner perf_file plain reader sandbox stacks symbol
+REPORTS	:= $(filter-out report,$(basename $(notdir $(wildcard tools/report/*.c))))
+INCLUDES := -Itools -Itools/report -Iobj/report -I$(UAPI)
+
+# Its names have lines, and functions that are inlined.
+obj/tools/symbol_test.o: FLAGS += -g
 
 $(TOOLS:%=obj/tools/%.o): obj/tools/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -DVERSION='"0"' -Itools -I$(UAPI) \
+	$(CC) $(FLAGS) -DVERSION='"0"' $(INCLUDES) \
 		`pkg-config --cflags $(LIBRARIES)` -c -o $@ $<
 
 obj/tools/%.o: tools/%.c
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -DVERSION='"0"' -Itools -I$(UAPI) \
+	$(CC) $(FLAGS) -DVERSION='"0"' $(INCLUDES) \
 		`pkg-config --cflags $(LIBRARIES)` -c -o $@ $<
 
-$(TOOLS:%=bin/%): bin/%: obj/tools/%.o $(TESTED:%=obj/tools/%.o)
+obj/report/%.o: tools/report/%.c obj/report/flamegraph.js.h
+	$(CC) $(FLAGS) -DVERSION='"0"' $(INCLUDES) -c -o $@ $<
+
+obj/report/flamegraph.js.h: tools/report/flamegraph.js
 	@mkdir -p $(@D)
-	$(CC) -Wl,--build-id -o $@ $^ `pkg-config --libs $(LIBRARIES)`
+	sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+
+$(TOOLS:%=bin/%): bin/%: obj/tools/%.o $(TESTED:%=obj/tools/%.o) $(REPORTS:%=obj/report/%.o)
+	@mkdir -p $(@D)
+	$(CC) -Wl,--build-id -o $@ $^ `pkg-config --libs $(LIBRARIES)` -liberty
+
+# It includes what else there is of names.
+bin/symbols_test: $(addprefix obj/tools/,symbols_test.o answer.o debuginfod.o owner.o perf_file.o plain.o \
+		sandbox.o tool.o)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^
+
+obj/tools/symbols_test.o: tools/tests/symbols_test.c
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) -DVERSION='"0"' $(INCLUDES) -c -o $@ $<
 
 # Its tables; SFRAME is where binutils is installed, with libsframe.
-TABLES	:= convert expression frames image known object padding prune report sandbox store table \
+TABLES	:= convert expression frames image known object padding prune report store table \
 	   table_file table_load work
 CFI	:= obj/sframe/cfi.so obj/sframe/cfi-debug.so
 CONVERT	= $(CC) $(FLAGS) -DVERSION='"0"' -DCFI_OBJECT='"obj/sframe/cfi.so"' \
@@ -81,7 +104,7 @@ obj/sframe/%.o: tools/sframe/%.c
 	$(CONVERT) -c -o $@ $<
 
 CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test sframe_attach_test
-ATTACH	:= converter files follow keep keepers owner ready stale
+ATTACH	:= converter files follow keep keepers ready stale
 INCLUDING := follow_test keep_test keepers_test
 
 $(patsubst %,obj/sframe/%.o,$(CONVERTER_TESTS) $(INCLUDING) files_test): obj/sframe/%.o: tools/tests/%.c
@@ -96,12 +119,13 @@ $(CFI): tools/tests/cfi.S
 comma	:= ,
 
 bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_hostile_test.o \
-		$(TABLES:%=obj/sframe/%.o) obj/attach/converter.o obj/tools/tool.o)
+		$(TABLES:%=obj/sframe/%.o) obj/attach/converter.o obj/tools/sandbox.o \
+		obj/tools/tool.o)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
 
 # It includes what else there is of attach.
-bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o
+bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o obj/tools/owner.o
 
 bin/files_test: obj/attach/files.o
 
@@ -109,7 +133,8 @@ $(patsubst %,bin/%,$(INCLUDING) files_test): bin/%: obj/sframe/%.o obj/tools/too
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^
 
-$(filter-out %_hostile_test,$(CONVERTER_TESTS:%=bin/%)): bin/%: obj/sframe/%.o $(TABLES:%=obj/sframe/%.o) obj/tools/tool.o $(CFI)
+$(filter-out %_hostile_test,$(CONVERTER_TESTS:%=bin/%)): bin/%: obj/sframe/%.o $(TABLES:%=obj/sframe/%.o) obj/tools/sandbox.o \
+		obj/tools/tool.o $(CFI)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $(filter %.o,$^) $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
 

@@ -158,8 +158,6 @@ static void catch_signals(void)
 		sigaction(SIGHUP, &to_ask, NULL);
 	else if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
 		sigaction(SIGHUP, &to_end, NULL);
-	/* Of children whose end is ignored nobody is told. */
-	signal(SIGCHLD, SIG_DFL);
 }
 
 /* Until the command has ended, or this process is told to. */

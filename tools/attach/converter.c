@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,17 +12,6 @@
 
 #include "../tool.h"
 #include "converter.h"
-
-/* Where memory runs out, this can be done again. */
-static void be_first_to_go(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		dprintf(fd, "1000");
-		close(fd);
-	}
-}
 
 /* A table stays as long as anybody has its descriptor, and a file system is busy. */
 static void let_go(const struct files *files)

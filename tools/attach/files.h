@@ -9,8 +9,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "../owner.h"
 #include "../sframe/work.h"
-#include "owner.h"
 
 /* A program or library. */
 struct file {

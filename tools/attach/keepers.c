@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../owner.h"
 #include "../tool.h"
 #include "keepers.h"
-#include "owner.h"
 
 /* Users there may be; each has a process. */
 #define MOST		1024

@@ -2,8 +2,8 @@
 #ifndef CONVERT_H
 #define CONVERT_H
 
+#include "../sandbox.h"
 #include "rows.h"
-#include "sandbox.h"
 #include "table.h"
 
 /* Bytes of a table: 64 MiB.  That of libLLVM has 6; all that are attached have 256. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int check_count, check_failed;
 static bool check_good;
@@ -47,6 +48,29 @@ static inline void *exact_copy(const void *data, size_t len)
 		abort();
 	memcpy(copy, data, len);
 	return copy;
+}
+
+/* Compares @text, and frees it. */
+static inline bool is(char *text, const char *wanted)
+{
+	bool same = !strcmp(text, wanted);
+
+	if (!same)
+		printf("# '%s', not '%s'\n", text, wanted);
+	free(text);
+	return same;
+}
+
+/* It does nothing until it is killed. */
+static inline pid_t start_process(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	return pid;
 }
 
 /* A number below @below, from a fixed sequence. */

@@ -27,12 +27,12 @@ test_calls()
 	check "it says its version" codectl_is 0 --version
 	check "it says how it is called" codectl_is 0 --help
 	for call in '' 'nothing' 'list' 'list 1 2' 'list -1' 'list --raw' 'list 0' \
-		    'list x' 'where 1' 'where 1 zz' 'where -1 10' 'record --what' \
-		    'record --event' 'record -p 1 -- true' 'record -p /' \
+		    'list 1x' 'where 1' 'where 1 zz' 'where -1 10' 'record --what' \
+		    'record --event' 'record -p 1 -- true' 'record -p 1/' \
 		    'record true' 'record --duration 0' 'record --duration x' \
 		    'record --duration 1e10' 'record --duration nan' \
 		    'record --duration 1s' 'record --buffer 1x' 'record --buffer :' \
-		    'record --buffer 99999999999999999999'; do
+		    'record --buffer 99999999999999999999' report; do
 		# shellcheck disable=SC2086
 		check "exit status 2: codectl $call" fails_with 2 . $call
 	done
@@ -51,6 +51,22 @@ test_list()
 	check "list --raw is what the kernel says" [ $? = 0 ]
 	codectl_is 0 list self && grep -q 'verified .*/libc.so.6$' "$out/stdout"
 	check "list of itself" [ $? = 0 ]
+	codectl_is 0 list --raw contend && cmp "$out/raw" "$out/stdout" > "$out/stderr"
+	check "list of the process of that name" [ $? = 0 ]
+	check "where in the process of that name" codectl_is 0 where contend \
+		"$(address take)"
+	check "where in itself" codectl_is 1 where self 10
+	check "no process of that name" fails_with 1 'no process is called contend2' \
+		list contend2
+	"$here/contend" 2 1000000000 1000 > "$out/other" &
+	other=$!
+	eventually grep -q contend "/proc/$other/comm"
+	check "two processes of that name" fails_with 1 '2 processes are called contend' \
+		where contend 10
+	check "which it does not record, either" fails_with 1 'give the id of one' \
+		record -p contend
+	kill -KILL $other
+	wait $other 2> /dev/null
 }
 
 # where_is FUNCTION REGEX - in what was printed for an address two bytes inside it
@@ -152,7 +168,7 @@ test_record()
 
 most_frequent_first()
 {
-	awk '{ if (NR > 1 && $NF > last) exit 1; last = $NF }' "$out/folded"
+	awk '/^[0-9]/ { if (nr++ && $1 > last) exit 1; last = $1 } END { exit nr < 2 }' "$out/stdout"
 }
 
 # The time is over before the command is.
@@ -182,6 +198,10 @@ test_record_signal()
 test_record_pid()
 {
 	start_load "$here/contend" 3 1000000000 1000
+	check "record -p NAME" codectl_is 0 record --event sys_enter_getppid -p contend \
+		--duration $seconds --folded "$out/folded"
+	check "its threads have their stacks" folded some syscalls:sys_enter_getppid \
+		'worker;turn;tell;syscall'
 	check "record -p PID" codectl_is 0 record --event sys_enter_getppid -p $load \
 		--duration $seconds --folded "$out/folded"
 	check "its threads have their stacks" folded some syscalls:sys_enter_getppid \
@@ -265,6 +285,8 @@ names_told()
 				# What they share is called jit:enter, for example.
 				if ($i !~ /^jit:.*\./)
 					continue
+				# What stands for a function that is not compiled yet.
+				sub(/^jit:stub:/, "jit:", $i)
 				sub(/\..*/, "", $i)
 				mixed += name != "" && $i != name
 				name = $i
@@ -325,6 +347,46 @@ test_flamegraph()
 	check "and there is no drawing" [ ! -e "$out/svg" ]
 }
 
+# reports TEXT ARG... - of the recording, on standard output
+reports()
+{
+	text=$1
+	shift
+	codectl_is 0 report "$@" "$out/recording" && grep -q -- "$text" "$out/stdout"
+}
+
+test_report()
+{
+	check "record -o" codectl_is 0 record --event sys_enter_getppid -o "$out/recording" \
+		--folded "$out/folded" -- "$here/contend" 2 $rounds
+	! grep -q '^[0-9]' "$out/stdout" && [ "$(stat -c %a "$out/recording")" = 600 ]
+	check "prints no stacks, and keeps them from others" [ $? = 0 ]
+	tail -n 1 "$out/recording" | grep -q '^{"end":{}}$'
+	check "a recording has its end" [ $? = 0 ]
+	codectl_is 0 report --folded - "$out/recording" && cmp "$out/folded" "$out/stdout"
+	check "report has the stacks that record has" [ $? = 0 ]
+	check "by thread" reports '^contend;pid [0-9]*;tid [0-9]*;.*;tell;syscall ' \
+		--by comm,pid,tid --folded -
+	check "each of them its share" by_thread
+	# As long as nobody has mounted them, there are none.
+	cgroup=$(sed -n 's/^0:://p' /proc/self/cgroup)
+	check "by cgroup" reports "^${cgroup:-.unknown.};__clone3;.*;tell;syscall " \
+		--by cgroup --folded -
+	check "files and offsets" reports "^	tell+0x[0-9a-f]* ($here/contend+0x" --stacks
+	check "a table" reports "^ *0.00% 100.00% .* contend  *tell$" --by none
+	check "all of it came in time" reports "worker;turn;tell;syscall $((2 * rounds))$" \
+		--by none --time 0,1000 --folded -
+	grep -q "\"build-id\":\"$(cat "$here/contend.build-id")\"" "$out/recording"
+	check "build-ids" [ $? = 0 ]
+}
+
+# Both threads tell the same number of times.
+by_thread()
+{
+	awk -v want="$rounds" '/;tell;syscall / { nr++; wrong += $NF != want }
+		END { exit nr != 2 || wrong }' "$out/stdout"
+}
+
 hold_tracepoints
 test_calls
 test_list
@@ -341,4 +403,5 @@ test_interrupt
 test_record_jit
 test_record_names
 test_flamegraph
+test_report
 finish

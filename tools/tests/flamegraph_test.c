@@ -3,29 +3,29 @@
  * What is drawn of folded stacks: each function once for each different caller,
  * as wide as its share, and nothing that XML does not allow.
  */
-#include <errno.h>
-
-#include "check.h"
-#include "flamegraph.h"
+#include "profiles.h"
 
 static char *svg;
 
 /* The boxes are in 1180 pixels, from 10 on. */
-static int draw(const char *text)
+static void draw_parts(const char *text, const char *before, double min_share)
 {
-	FILE *folded = tmpfile(), *to;
-	size_t size;
-	int error;
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
 
-	if (!folded)
-		abort();
-	fputs(text, folded);
+	add_folded(profile, text, false);
+	if (before)
+		add_folded(profile, before, true);
+	selection.min_share = min_share;
+	select_unit(&selection);
 	free(svg);
-	to = open_memstream(&svg, &size);
-	error = flamegraph_draw(folded, to);
-	fclose(to);
-	fclose(folded);
-	return error;
+	svg = written_tree(&selection, TREE_FUNCTIONS, before, flamegraph_write);
+	profile_free(profile);
+}
+
+static void draw(const char *text)
+{
+	draw_parts(text, NULL, 0);
 }
 
 /* The sanitizer's strstr() would look at all that follows, each time. */
@@ -53,31 +53,58 @@ static bool has_box(const char *name, const char *box)
 
 static void one_stack(void)
 {
-	CHECK(!draw("event;main;f 10\n"));
+	draw("main;f 10\n");
 	CHECK(count("<svg ") == 1 && count("</svg>\n") == 1);
 	CHECK(count("<title>") == 4);
 	CHECK(count("(10 events, 100.00 %)") == 4);
-	CHECK(has_box("all", "x=\"10.0\" y=\"88.0\" width=\"1180.0\""));
-	CHECK(has_box("event", "x=\"10.0\" y=\"72.0\" width=\"1180.0\""));
-	CHECK(has_box("f", "x=\"10.0\" y=\"40.0\" width=\"1180.0\""));
+	CHECK(has_box("all", "x=\"10.0\" y=\"96.0\" width=\"1180.0\""));
+	CHECK(has_box("e", "x=\"10.0\" y=\"80.0\" width=\"1180.0\""));
+	CHECK(has_box("f", "x=\"10.0\" y=\"48.0\" width=\"1180.0\""));
 	CHECK(count(">main</text>") == 1);
+	CHECK(count("data-s=\"0\" data-n=\"10\" data-d=\"3\"") == 1);
 }
 
 static void shares_of_callers(void)
 {
-	CHECK(!draw("e;main;b 30\ne;main;a;c 60\ne;main 10\n"));
+	draw("main;b 30\nmain;a;c 60\nmain 10\n");
 	CHECK(count("<title>main (100 events, 100.00 %)") == 1);
 	CHECK(count("<title>a (60 events, 60.00 %)") == 1);
 	/* what ends in main comes first */
-	CHECK(has_box("a", "x=\"128.0\" y=\"56.0\" width=\"708.0\""));
-	CHECK(has_box("c", "x=\"128.0\" y=\"40.0\" width=\"708.0\""));
-	CHECK(has_box("b", "x=\"836.0\" y=\"56.0\" width=\"354.0\""));
+	CHECK(has_box("a", "x=\"128.0\" y=\"64.0\" width=\"708.0\""));
+	CHECK(has_box("c", "x=\"128.0\" y=\"48.0\" width=\"708.0\""));
+	CHECK(has_box("b", "x=\"836.0\" y=\"64.0\" width=\"354.0\""));
+}
+
+/* Of the base alone nothing is drawn, but it counts for the change. */
+static void changes(void)
+{
+	draw_parts("main;a 30\nmain;b 50\nmain;c 20\n", "main;a 5\nmain;b 5\nmain;d 10\n", 0);
+	CHECK(count("<title>a (30 events, 30.00 %, before 25.00 %, change +5.00)") == 1);
+	CHECK(count("<title>b (50 events, 50.00 %, before 25.00 %, change +25.00)") == 1);
+	CHECK(count("<title>c (20 events, 20.00 %, before 0.00 %, change +20.00)") == 1);
+	CHECK(count("<title>main (100 events, 100.00 %, before 100.00 %, change +0.00)") == 1);
+	CHECK(count("<title>d ") == 0);
+	CHECK(count("fill=\"rgb(240,137,137)\"") == 1);
+	CHECK(count("fill=\"rgb(240,60,60)\"") == 2);
+	CHECK(count("fill=\"rgb(215,215,215)\"") == 3);
+	draw_parts("main;a 1\nmain;b 9\n", "main;a 1\n", 0);
+	CHECK(count("fill=\"rgb(60,60,240)\"") == 1);
+}
+
+static void parts_that_are_small(void)
+{
+	draw_parts("main;a 90\nmain;b 10\n", NULL, 10.5);
+	CHECK(count("<title>a ") == 1 && count("<title>b ") == 0);
+	draw_parts("main;a 90\nmain;b 10\n", NULL, 10);
+	CHECK(count("<title>b ") == 1);
+	draw("thin 1\nzz 99999\n");
+	CHECK(count("<title>thin") == 0);
 }
 
 /* A name that continues another one is no frame below it. */
 static void names_that_begin_alike(void)
 {
-	CHECK(!draw("e;a;x 1\ne;a b;x 1\ne;a!;x 1\ne;a 1\ne;a;y 1\ne;ab;x 1\n"));
+	draw("a;x 1\na b;x 1\na!;x 1\na 1\na;y 1\nab;x 1\n");
 	CHECK(count("<title>a (3 events") == 1);
 	CHECK(count("<title>a b (1 events") == 1);
 	CHECK(count("<title>a! (1 events") == 1);
@@ -87,50 +114,67 @@ static void names_that_begin_alike(void)
 
 static void names_of_another_syntax(void)
 {
-	CHECK(!draw("e;operator<<&>\";gr\xc3\xbc\xc3\x9f;a\x02\x1b]]>;\xff\xc3;"
-		    "\xed\xa0\x80;\xc0\xaf;\xf4\x90\x80\x80 1\n"));
-	CHECK(count("<title>operator&lt;&lt;&amp;&gt;\" (") == 1);
+	draw("operator<<&>\";gr\xc3\xbc\xc3\x9f;a\x02\x1b]]>;\xff 1\n");
+	CHECK(count("<title>operator&lt;&lt;&amp;&gt;&quot; (") == 1);
 	CHECK(count("<title>gr\xc3\xbc\xc3\x9f (") == 1);
-	CHECK(count("<title>a??]]&gt; (") == 1);
-	CHECK(count("<title>?? (") == 2);
-	CHECK(count("<title>??? (") == 1);
-	CHECK(count("<title>???? (") == 1);
+	CHECK(count("<title>a\\002\\033]]&gt; (") == 1);
+	CHECK(count("<title>\\377 (") == 1);
 }
 
 static void names_that_are_too_long(void)
 {
-	CHECK(!draw("e;abcdefghij\xc3\xbc\xc3\xbc 4\ne;zz 96\n"));
+	draw("abcdefghij\xc3\xbc\xc3\xbc 4\nzz 96\n");
 	CHECK(count(">abcd..</text>") == 1);
-	CHECK(!draw("e;abcdefgh\xc3\xbc\xc3\xbcyz 7\ne;zz 93\n"));
+	draw("abcdefgh\xc3\xbc\xc3\xbcyz 7\nzz 93\n");
 	CHECK(count(">abcdefgh\xc3\xbc..</text>") == 1);
-	CHECK(!draw("e;thin 1\ne;zz 99999\n"));
-	CHECK(count("<title>thin") == 0);
+	draw("abcdef 4\nzz 96\n");
+	CHECK(count(">abcdef</text>") == 1);
 }
 
-static void a_truncated_stack(void)
+/* Colours that no other frame has. */
+static void kinds_of_frames(void)
 {
-	CHECK(!draw("e;[truncated: no-rule];f 3\n"));
-	CHECK(count("<title>[truncated: no-rule] (3 events") == 1);
+	static const struct {
+		uint32_t flags;
+		const char *title, *fill;
+	} kinds[] = {
+		{ PROFILE_KERNEL, "<title>f [k] (", "fill=\"rgb(206,142,0)\"" },
+		{ PROFILE_INLINED, "<title>f (inlined) (", "fill=\"rgb(92,191,191)\"" },
+		{ PROFILE_MARK, "<title>f (", "fill=\"rgb(190,190,190)\"" },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		struct profile *profile = profile_new();
+		struct selection selection = select_all(profile);
+		const struct profile_event event = { .name = "e" };
+		const struct profile_task task = { 0 };
+		const struct profile_sample sample = {
+			.stack = push_functions(profile, "f", kinds[i].flags), .events = 1,
+			.event = profile_event(profile, &event),
+			.task = profile_task(profile, &task),
+		};
+
+		CHECK(profile_add(profile, &sample));
+		selection.unit = UNIT_EVENTS;
+		free(svg);
+		svg = written_tree(&selection, TREE_FUNCTIONS, false, flamegraph_write);
+		CHECK(count(kinds[i].title) == 1);
+		CHECK(count(kinds[i].fill) == 1);
+		profile_free(profile);
+	}
 }
 
-static void nothing(void)
+static void times(void)
 {
-	CHECK(!draw(""));
-	CHECK(!*svg);
-	CHECK(!draw("e;f 0\nno-number\n"));
-	CHECK(!*svg);
-}
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
 
-static void a_full_disk(void)
-{
-	FILE *folded = tmpfile(), *full = fopen("/dev/full", "w");
-
-	if (!folded || !full)
-		abort();
-	fputs("e;f 1\n", folded);
-	CHECK(flamegraph_draw(folded, full) == ENOSPC);
-	fclose(full);
-	fclose(folded);
+	ADD(profile, .functions = "f", .events = 1, .ns = 1234567, .timed = true);
+	CHECK(select_unit(&selection));
+	free(svg);
+	svg = written_tree(&selection, TREE_FUNCTIONS, false, flamegraph_write);
+	CHECK(count("<title>f (1.235 ms, 100.00 %)") == 1);
+	profile_free(profile);
 }
 
 /* As deep as the kernel gives stacks, and wider. */
@@ -141,15 +185,15 @@ static void many_stacks(void)
 	FILE *to = open_memstream(&text, &size);
 
 	for (int line = 0; line < 2000; line++) {
-		fprintf(to, "e");
+		fprintf(to, "main");
 		for (int depth = 0; depth < line % 512; depth++)
 			fprintf(to, ";f%d", line % 7 ? depth : line);
 		fprintf(to, " %d\n", 1 + line % 3);
 	}
 	fclose(to);
-	CHECK(!draw(text));
-	CHECK(count("<title>e (3999 events, 100.00 %)") == 1);
-	CHECK(count("<g>") == count("</g>"));
+	draw(text);
+	CHECK(count("<title>main (3999 events, 100.00 %)") == 1);
+	CHECK(count("<g class=") == count("</g>"));
 	free(text);
 }
 
@@ -157,12 +201,13 @@ int main(void)
 {
 	RUN(one_stack);
 	RUN(shares_of_callers);
+	RUN(changes);
+	RUN(parts_that_are_small);
 	RUN(names_that_begin_alike);
 	RUN(names_of_another_syntax);
 	RUN(names_that_are_too_long);
-	RUN(a_truncated_stack);
-	RUN(nothing);
-	RUN(a_full_disk);
+	RUN(kinds_of_frames);
+	RUN(times);
 	RUN(many_stacks);
 	free(svg);
 	return check_end();

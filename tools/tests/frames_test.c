@@ -5,15 +5,20 @@
  */
 #include <dlfcn.h>
 #include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "report/writers.h"
 #include "stacks.h"
 #include "symbol.h"
 #include "tool.h"
@@ -72,32 +77,85 @@ static void add_file(struct frames *frames, uint64_t id, const char *path,
 
 	memcpy(record.build_id, build_id, build_id_len);
 	snprintf(record.path, sizeof(record.path), "%s", path);
-	frames_add_file(frames, &record);
+	frames_add_file(frames, &record, getpid());
 }
 
-/* Compares @text, and frees it. */
-static bool is(char *text, const char *wanted)
+/* As people and as programs read it; both are freed by the caller. */
+static char *listed(const struct selection *selection)
 {
-	bool same = !strcmp(text, wanted);
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
 
-	if (!same)
-		printf("# '%s', not '%s'\n", text, wanted);
+	listing_write(selection, to);
+	fclose(to);
+	return text;
+}
+
+static char *folded(const struct selection *selection)
+{
+	struct tree *tree = tree_new(selection, TREE_FUNCTIONS);
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+
+	folded_write(tree, false, to);
+	fclose(to);
+	tree_free(tree);
+	return text;
+}
+
+/* What is between @before and @after in @text, which goes. */
+static char *cut(char *text, const char *before, const char *after)
+{
+	size_t len = strlen(text), skip = strlen(before), end = strlen(after);
+	char *part;
+
+	if (len < skip + end || strncmp(text, before, skip) || strcmp(text + len - end, after))
+		return text;
+	part = strndup(text + skip, len - skip - end);
 	free(text);
-	return same;
+	return part;
+}
+
+/* A frame as either. */
+static char *frame_text(struct frames *frames, struct frame frame, bool fold)
+{
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
+	const struct profile_task task = { 0 };
+	const struct profile_event event = { .name = "e" };
+	const struct profile_sample sample = {
+		.stack = frames_push(frames, profile, PROFILE_NO_STACK, frame, getpid()),
+		.task = profile_task(profile, &task),
+		.event = profile_event(profile, &event),
+		.events = 1,
+	};
+	char *text;
+
+	CHECK(profile_add(profile, &sample) && select_unit(&selection));
+	text = fold ? cut(folded(&selection), "e;", " 1\n") :
+		      cut(listed(&selection), "1 e\n\t", "\n\n");
+	profile_free(profile);
+	return text;
 }
 
 static bool shows(struct frames *frames, uint64_t id, uint64_t offset, bool exact,
 		  const char *wanted)
 {
-	return is(frames_show(frames, (struct frame){ offset, id, exact, 0 },
-			      getpid()), wanted);
+	char *text = frame_text(frames, (struct frame){ offset, id, exact, 0 }, false);
+	char *source = strstr(text, " at ");
+
+	/* Where it is in this file is not what is looked for. */
+	if (source)
+		*source = '\0';
+	return is(text, wanted);
 }
 
 static bool folds(struct frames *frames, uint64_t id, uint64_t offset, bool exact,
 		  const char *wanted)
 {
-	return is(frames_fold(frames, (struct frame){ offset, id, exact, 0 },
-			      getpid()), wanted);
+	return is(frame_text(frames, (struct frame){ offset, id, exact, 0 }, true), wanted);
 }
 
 static bool has_no_function(struct frames *frames, uint64_t id)
@@ -128,7 +186,7 @@ static void functions_of_a_file(void)
 	snprintf(text, sizeof(text), "target+0x0 (%s+0x%llx)", self,
 		 (unsigned long long)at);
 	CHECK(shows(frames, 1, at, true, text));
-	before = frames_fold(frames, (struct frame){ at, 1, false, 0 }, 0);
+	before = frame_text(frames, (struct frame){ at, 1, false, 0 }, true);
 	CHECK(strcmp(before, "target"));
 	free(before);
 	/* Once a file is known, it stays what it is. */
@@ -184,7 +242,7 @@ static void offsets_of_no_file(void)
 	struct file_record record = { .id = 1, .unit = UNIT_OBJECT };
 	struct frames *frames = frames_new(NULL);
 
-	frames_add_file(frames, &record);
+	frames_add_file(frames, &record, getpid());
 	CHECK(shows(frames, 1, 0x1000, true, "0x1000, id 0x1"));
 	CHECK(folds(frames, 1, 0x1000, true, "[unknown]"));
 	frames_free(frames);
@@ -201,7 +259,7 @@ static void offsets_in_another_unit(void)
 
 	memcpy(record.build_id, build_id, build_id_len);
 	snprintf(record.path, sizeof(record.path), "%s", self);
-	frames_add_file(frames, &record);
+	frames_add_file(frames, &record, getpid());
 	CHECK(folds(frames, 1, file_offset(target), true, "[frames_test]"));
 	frames_free(frames);
 }
@@ -294,7 +352,6 @@ static void files_of_no_use(void)
 	CHECK(has_no_name(self));
 	build_id_len = 0;
 	CHECK(has_no_name(self));
-	CHECK(!symbol_file_open(self, build_id, 0));
 	build_id_len = BUILD_ID_MAX;
 	free(text);
 	free(pipe);
@@ -344,13 +401,9 @@ static void vdso_of_the_kernel(void)
 	elf_end(elf);
 	add_file(frames, 1, "[vdso]", VERIFIED);
 	CHECK(code > base);
-	text = frames_fold(frames, (struct frame){ code - base, 1, true, 0 }, 0);
+	text = frame_text(frames, (struct frame){ code - base, 1, true, 0 }, true);
 	CHECK(strstr(text, "time"));
 	free(text);
-	limit_descriptors(0);
-	add_file(frames, 2, "[vdso]", VERIFIED);
-	free_descriptors();
-	CHECK(folds(frames, 2, code - base, true, "[[vdso]]"));
 	memcpy(build_id, was, sizeof(was));
 	frames_free(frames);
 }
@@ -408,20 +461,19 @@ static const char *name_type(void *context, uint32_t type)
 	return name;
 }
 
-/* What @stacks are, as people and as programs read it; freed by the caller. */
-static char *as_text(struct stacks *stacks, bool folded)
+/* What @stacks are; freed by the caller. */
+static char *as_text(struct stacks *stacks, bool fold)
 {
 	const struct event_names names = { name_type, "event" };
 	struct frames *frames = frames_new(NULL);
-	size_t size;
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
 	char *text;
-	FILE *to = open_memstream(&text, &size);
 
-	if (folded)
-		stacks_fold(stacks, frames, &names, to);
-	else
-		stacks_print(stacks, frames, &names, to);
-	fclose(to);
+	stacks_fill(stacks, frames, &names, profile);
+	select_unit(&selection);
+	text = fold ? folded(&selection) : listed(&selection);
+	profile_free(profile);
 	frames_free(frames);
 	return text;
 }
@@ -430,16 +482,14 @@ static void stacks_by_count(void)
 {
 	struct stacks *stacks = stacks_new();
 
-	CHECK(!stacks_any(stacks));
 	add_stack(stacks, 1, GONE, STOP_COMPLETE, 1);
 	add_stack(stacks, 2, GONE, STOP_FAULT, 2);
 	add_stack(stacks, 2, GONE + 1, STOP_FAULT, 2);
 	add_stack(stacks, 2, GONE, STOP_COMPLETE, 2);
 	add_stack(stacks, 3, getpid(), STOP_COMPLETE, 1);
-	CHECK(stacks_any(stacks));
 	CHECK(is(as_text(stacks, true),
-		 "event2;[truncated: fault];[unknown];[unknown] 2\n"
 		 "event1;[unknown] 1\n"
+		 "event2;[truncated: fault];[unknown];[unknown] 2\n"
 		 "event2;[unknown];[unknown] 1\n"
 		 "event3;[unknown] 1\n"));
 	CHECK(is(as_text(stacks, false),
@@ -481,18 +531,30 @@ static void many_stacks(void)
 	stacks_free(stacks);
 }
 
-static pid_t start_process(void)
+/* The same frames, which may mean different things in different processes. */
+/* Of those that are there events are counted on. */
+static void more_stacks_than_there_is_room_for(void)
 {
-	pid_t pid = fork();
+	const size_t room = stacks_max_bytes;
+	struct join_stack *stack = calloc(1, sizeof(*stack) + 100 * sizeof(stack->frames[0]));
+	struct stacks *stacks = stacks_new();
+	int taken = 0;
 
-	if (!pid) {
-		pause();
-		_exit(0);
+	stacks_max_bytes = 20000;
+	stack->tid = GONE;
+	stack->nr = 100;
+	for (int i = 0; i < 20; i++) {
+		stack->frames[0].offset = i;
+		taken += stacks_add(stacks, 1, stack);
 	}
-	return pid;
+	CHECK(taken > 2 && taken < 8);
+	stack->frames[0].offset = 0;
+	CHECK(stacks_add(stacks, 1, stack));
+	stacks_free(stacks);
+	stacks_max_bytes = room;
+	free(stack);
 }
 
-/* The same frames, which may mean different things in different processes. */
 static void stacks_of_processes(void)
 {
 	char *map = format("/tmp/perf-%d.map", getpid());
@@ -590,6 +652,157 @@ static void processes_of_threads(void)
 	free(tgids);
 }
 
+/* Of what a sample is. */
+static bool has_task(struct profile *profile, uint32_t nr, const char *comm, int32_t pid,
+		     int32_t tid)
+{
+	const struct profile_sample *sample = profile_sample_at(profile, nr);
+	struct profile_task task = profile_task_at(profile, sample->task);
+
+	return task.pid == pid && task.tid == tid &&
+	       (comm ? task.comm && !strcmp(task.comm, comm) : !task.comm);
+}
+
+static void cgroups_of_threads(void)
+{
+	FILE *file = popen("sed -n s/^0:://p /proc/self/cgroup", "r");
+	struct profile *profile = profile_new();
+	struct frames *frames = frames_new(NULL);
+	struct stacks *stacks = stacks_new();
+	const struct event_names events = { name_type, "event" };
+	char wanted[1000] = "";
+	const char *cgroup;
+
+	CHECK(file && fgets(wanted, sizeof(wanted), file) && *wanted == '/');
+	wanted[strcspn(wanted, "\n")] = '\0';
+	pclose(file);
+	add_stack(stacks, 1, getpid(), STOP_COMPLETE, 1);
+	stacks_fill(stacks, frames, &events, profile);
+	cgroup = profile_task_at(profile, 0).cgroup;
+	CHECK(cgroup && !strcmp(cgroup, wanted));
+	stacks_free(stacks);
+	frames_free(frames);
+	profile_free(profile);
+}
+
+/* Names that are known stay, whatever the names of others look like. */
+static void names_of_threads(void)
+{
+	char *names = format("%d gone\n%d b c\nno line\n%d evil\n%d\n%d%c\n"
+			     "%d e\n%d forged\n%d e\n", GONE, GONE + 1, getpid(), GONE + 2,
+			     GONE + 3, ' ', GONE + 4, GONE + 4, GONE + 4);
+	struct profile *profile = profile_new();
+	struct frames *frames = frames_new(NULL);
+	struct stacks *stacks = stacks_new();
+	const struct event_names events = { name_type, "event" };
+
+	for (int32_t i = 0; i < 3; i++)
+		add_stack(stacks, 1, GONE + i, STOP_COMPLETE, 1);
+	add_stack(stacks, 1, getpid(), STOP_COMPLETE, 1);
+	add_stack(stacks, 1, GONE + 4, STOP_COMPLETE, 1);
+	stacks_find_names(stacks, names);
+	stacks_find_names(stacks, "");
+	stacks_fill(stacks, frames, &events, profile);
+	CHECK(profile_counts(profile).samples == 5);
+	CHECK(has_task(profile, 4, NULL, GONE + 4, GONE + 4));
+	CHECK(has_task(profile, 0, "gone", GONE, GONE));
+	CHECK(has_task(profile, 1, "b c", GONE + 1, GONE + 1));
+	CHECK(has_task(profile, 2, NULL, GONE + 2, GONE + 2));
+	CHECK(has_task(profile, 3, "frames_test", getpid(), getpid()));
+	stacks_free(stacks);
+	frames_free(frames);
+	profile_free(profile);
+	free(names);
+}
+
+/* With that number, which takes privileges. */
+static bool start_as(pid_t pid, const char *comm)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1,
+	};
+	pid_t child = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!child) {
+		prctl(PR_SET_NAME, comm);
+		pause();
+		_exit(0);
+	}
+	if (child > 0)
+		usleep(200000);
+	return child == pid;
+}
+
+/* An id that is given again is not the same thread. */
+static void threads_with_one_id(void)
+{
+	struct profile *profile = profile_new();
+	struct frames *frames = frames_new(NULL);
+	struct stacks *stacks = stacks_new();
+	const struct event_names events = { name_type, "event" };
+	pid_t pid = start_process();
+	bool again;
+
+	CHECK(stacks_process(stacks, pid) == pid);
+	add_stack(stacks, 1, pid, STOP_COMPLETE, 1);
+	sleep(1);
+	add_stack(stacks, 1, pid, STOP_COMPLETE, 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	sleep(1);
+	add_stack(stacks, 1, pid, STOP_COMPLETE, 1);
+	again = start_as(pid, "a) S 1 2 3");
+	CHECK(again || errno == EPERM);
+	sleep(1);
+	if (again)
+		add_stack(stacks, 1, pid, STOP_COMPLETE, 1);
+	if (again) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	stacks_fill(stacks, frames, &events, profile);
+	CHECK(profile_counts(profile).samples == 1U + again);
+	CHECK(has_task(profile, 0, "frames_test", pid, pid));
+	CHECK(!again || has_task(profile, 1, "a) S 1 2 3", pid, pid));
+	CHECK(profile_sample_at(profile, 0)->events == 3);
+	stacks_free(stacks);
+	frames_free(frames);
+	profile_free(profile);
+}
+
+/* Those of one tick are one sample. */
+static void times_of_stacks(void)
+{
+	static const uint64_t times[] = { 1, PROFILE_TICK_NS - 1, PROFILE_TICK_NS, 990000000 };
+	/* The last one is no whole number of steps: steps are counted from there. */
+	static const uint64_t starts[] = { 0, PROFILE_TICK_NS, PROFILE_TICK_NS / 2 };
+	static const uint64_t wanted[][3] = {
+		{ 0, PROFILE_TICK_NS, 900000000 }, { 0, 0, 800000000 }, { 0, 0, 900000000 },
+	};
+	const struct event_names events = { name_type, "event" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+		struct profile *profile = profile_new();
+		struct frames *frames = frames_new(NULL);
+		struct stacks *stacks = stacks_new();
+
+		stacks_begin(stacks, starts[i]);
+		for (size_t n = 0; n < ARRAY_SIZE(times); n++) {
+			struct join_stack stack = { .time = times[n], .tid = GONE };
+
+			stacks_add(stacks, 1, &stack);
+		}
+		stacks_fill(stacks, frames, &events, profile);
+		CHECK(profile_counts(profile).samples == 3 - !!i);
+		for (size_t n = 0; n < 3 - !!i; n++)
+			CHECK(profile_sample_at(profile, n)->time == wanted[i][n + !!i]);
+		CHECK(profile_sample_at(profile, 0)->events == 2 + !!i);
+		stacks_free(stacks);
+		frames_free(frames);
+		profile_free(profile);
+	}
+}
+
 static void remove_dir(void)
 {
 	static const char * const names[] = { "text", "pipe", "head" };
@@ -626,11 +839,11 @@ static void names_that_were_told(void)
 	frames_number(frames, frame, ARRAY_SIZE(frame), getpid(), 20);
 	CHECK(frame[0].code_id == 5 && frame[1].code_id == 5 && !frame[2].code_id);
 	CHECK(!frame[3].code_id && frame[4].code_id == 3 && !frame[5].code_id);
-	CHECK(is(frames_show(frames, frame[0], getpid()),
+	CHECK(is(frame_text(frames, frame[0], false),
 		 "told+0x4 (0x1004, id 0x9, code 0x5)"));
-	CHECK(is(frames_show(frames, frame[1], getpid()), "told+0x100 (0x1100, code 0x5)"));
-	CHECK(is(frames_fold(frames, frame[2], getpid()), "map"));
-	CHECK(is(frames_fold(frames, frame[4], getpid()), "map"));
+	CHECK(is(frame_text(frames, frame[1], false), "told+0x100 (0x1100, code 0x5)"));
+	CHECK(is(frame_text(frames, frame[2], true), "map"));
+	CHECK(is(frame_text(frames, frame[4], true), "map"));
 	frames_free(frames);
 	code_names_free(names);
 	unlink(map);
@@ -659,11 +872,16 @@ int main(void)
 	RUN(stacks_by_count);
 	RUN(no_stacks);
 	RUN(many_stacks);
+	RUN(more_stacks_than_there_is_room_for);
 	RUN(stacks_of_processes);
 	RUN(stacks_that_differ_in_a_frame);
 	RUN(stacks_that_differ_in_what_is_exact);
 	RUN(ids_of_stacks);
 	RUN(processes_of_threads);
+	RUN(cgroups_of_threads);
+	RUN(names_of_threads);
+	RUN(threads_with_one_id);
+	RUN(times_of_stacks);
 	remove_dir();
 	return check_end();
 }

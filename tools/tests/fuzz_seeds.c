@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writes inputs for the fuzzers, made from the data of the tests: DIR/line,
- * DIR/mapping, DIR/perf_map, DIR/record, DIR/sframe_rows.
+ * Writes inputs for the fuzzers, made from the data of the tests: DIR/answer, DIR/line,
+ * DIR/mapping, DIR/perf_map, DIR/record, DIR/recording, DIR/sframe_rows.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "answer.h"
 #include "samples.h"
 #include "sframe/rows.h"
 #include "tool.h"
@@ -45,6 +46,18 @@ static void write_mappings(void)
 		write_seed("mapping", nr, line);
 	if (file)
 		fclose(file);
+}
+
+static void write_answers(void)
+{
+	struct function inlined[] = { { "one", "file.c", 1 }, { "two", NULL, 2 } };
+	struct symbol symbol = { "outer", 5, "file.h", 7, inlined, ARRAY_SIZE(inlined) };
+	FILE *file = open_seed("answer", 0);
+
+	answer_write(&symbol, file);
+	symbol.nr_inlined = 0;
+	answer_write(&symbol, file);
+	fclose(file);
 }
 
 /* Of the task 7 on CPU 1, as record_fuzz.c reads it. */
@@ -100,6 +113,23 @@ static void write_names(size_t nr)
 	fclose(file);
 }
 
+/* Of each kind of line. */
+static void write_recordings(void)
+{
+	write_seed("recording", 0,
+		   "{\"codectl-recording\":1,\"start\":1,\"duration\":2}\n"
+		   "{\"event\":{\"name\":\"a:b\",\"timed\":true}}\n"
+		   "{\"task\":{\"comm\":\"c\",\"pid\":1,\"tid\":2,\"cgroup\":\"/d\"}}\n"
+		   "{\"frame\":{\"function\":\"f\",\"distance\":\"0x1\",\"file\":\"/e\",\"build-id\":\"00\",\"offset\":\"0x2\",\"source\":\"g.c\",\"line\":3,\"inlined\":true}}\n"
+		   "{\"frame\":{\"function\":\"\\u001b;&<\",\"kernel\":true,\"id\":\"0x1\",\"code\":\"0x2\"}}\n"
+		   "{\"frame\":{\"claimed\":true,\"mark\":true}}\n"
+		   "{\"stack\":{\"frame\":2}}\n{\"stack\":{\"caller\":0,\"frame\":1}}\n"
+		   "{\"stack\":{\"caller\":1,\"frame\":0}}\n"
+		   "{\"sample\":{\"stack\":2,\"task\":0,\"event\":0,\"time\":7,\"events\":2,\"ns\":9}}\n"
+		   "{\"sample\":{\"task\":0,\"event\":0,\"time\":100000000,\"events\":1}}\n"
+		   "{\"note\":{\"count\":1,\"text\":\"lost\"}}\n{\"new\":[]}\n{\"end\":{}}\n");
+}
+
 /* Of each kind, one after the other; the fuzzer moves those that start below 0x1000. */
 static void write_rows(void)
 {
@@ -128,11 +158,13 @@ int main(int argc, char **argv)
 	dir = argv[1];
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		write_seed("line", i, lines[i]);
+	write_answers();
 	write_mappings();
 	write_seed("perf_map", 0, perf_text);
 	for (uint32_t parts = 1; parts < 4; parts++)
 		write_trace(parts, parts);
 	write_names(4);
+	write_recordings();
 	write_rows();
 	return 0;
 }

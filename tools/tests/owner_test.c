@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "attach/owner.h"
+#include "owner.h"
 #include "check.h"
 #include "tool.h"
 

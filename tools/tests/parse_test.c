@@ -125,20 +125,22 @@ static void lines_of_mappings(void)
 		"1000-2000 rw-p 00000000 00:00 0\n",
 		"1000-2000 rw-p 00000000 00:00 0 ",
 		"1000-ffffffffff601000 --xp 00000000 00:00 0   [vsyscall]\n",
-		"1000-2000 rw-p 0",
+		"1000-2000 rw-p 0 0:0",
 	};
 	static const char * const bad[] = {
 		"", "\n", "1000", "1000-", "-2000 r--p 0 00:00 0", "1000-2000",
 		"1000-2000 r--p", "1000-2000 r--p ", "1000-2000 r--p 1g 00:00 0",
 		"1000-20x0 r--p 0 00:00 0", "1G00-2000 r--p 0 00:00 0",
 		"2000-1000 r--p 0 00:00 0", "1000-1000 r--p 0 00:00 0",
-		"1000-10000000000000000 r--p 0 00:00 0",
+		"1000-10000000000000000 r--p 0 00:00 0", "1000-2000 rw-p 0",
+		"1000-2000 rw-p 0 00", "1000-2000 rw-p 0 0g:00 0", "1000-2000 rw-p 0 00: 0",
 	};
 	struct mapping mapping;
 
 	CHECK(mapping_parse(&mapping, file, strlen(file)));
 	CHECK(mapping.start == 0x7f1200400000 && mapping.end == 0x7f1200600000);
 	CHECK(mapping.offset == 0x1f000);
+	CHECK(mapping.major == 0xfd && mapping.minor == 1 && mapping.inode == 1234);
 	CHECK(span_is(mapping.path, "/usr/a b (deleted)"));
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		CHECK(parse_mapping(&mapping, good[i]));

@@ -49,6 +49,13 @@ one_file_to_out()
 		! find "$dir" -name '.*.new' | grep .
 }
 
+# By who has its children reaped by the kernel.
+without_their_ends()
+{
+	env --ignore-signal=CHLD "$CODECTL" sframe -o "$dir/ignored" "$dir/object" &&
+		cmp "$dir/out" "$dir/ignored"
+}
+
 by_build_id()
 {
 	id=$(readelf -n "$CFI" | sed -n 's/.*Build ID: //p')
@@ -127,6 +134,7 @@ damage()
 }
 
 run "one file, to OUT" one_file_to_out
+run "one file, where SIGCHLD is ignored" without_their_ends
 run "a file by its build-id" by_build_id
 run "a file by its contents, also if others can write to it" by_content
 run "a table is for who may read the file" only_who_may_read_it

@@ -27,6 +27,17 @@ typedef void (*sandbox_work)(void *arg, int out);
 int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
 		  size_t memory, unsigned int seconds);
 
+/* What descriptors may be left to it, and which the first one is. */
+#define SANDBOX_KEPT	8
+#define SANDBOX_FD	4
+
+/*
+ * The same, and leaves it the @nr_keep descriptors at @keep, in that order from SANDBOX_FD
+ * on, which it can map into memory; it can write to those that are pipes.
+ */
+int sandbox_start_with(struct sandbox *sandbox, sandbox_work work, void *arg,
+		       const int *keep, size_t nr_keep, size_t memory, unsigned int seconds);
+
 /* Reads @len bytes that @work has written, all or false. */
 bool sandbox_read(const struct sandbox *sandbox, void *data, size_t len);
 

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../tool.h"
 #include "owner.h"
+#include "tool.h"
 
 /* Not that of /proc/PID, which is root where the process may not be dumped. */
 static bool effective_user(pid_t pid, uid_t *uid)

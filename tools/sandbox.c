@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../tool.h"
 #include "sandbox.h"
+#include "tool.h"
 
 /* Nobody's, like 65534, but for that daemons are users of that, and could stop it. */
 #define READER		65533
@@ -100,34 +100,64 @@ static bool confine(pid_t parent, size_t memory, unsigned int seconds)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);
-	/* A change of user forgets the signal. */
+	be_first_to_go();
+	/*
+	 * What is written to a file in memory is not of the address space: nothing but a
+	 * pipe is written to.  A change of user forgets the signal.
+	 */
 	return limit(RLIMIT_AS, space + memory) && limit_time(seconds) &&
-	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 0) && drop_user() &&
+	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) &&
+	       limit(RLIMIT_NOFILE, 0) && drop_user() &&
 	       !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent &&
 	       !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && filter_calls();
 }
+
+/*
+ * @out as descriptor 3, the @nr at @keep as those from SANDBOX_FD on, and no other: not
+ * even those of stdio, so that a stray message goes nowhere.
+ */
+static bool keep_descriptors(int out, const int *keep, size_t nr)
+{
+	const int above = SANDBOX_FD + nr;
+	int moved[1 + SANDBOX_KEPT];
+
+	/* Else one would take the place of another. */
+	for (size_t i = 0; i <= nr; i++) {
+		moved[i] = fcntl(i ? keep[i - 1] : out, F_DUPFD, above);
+		if (moved[i] < 0)
+			return false;
+	}
+	for (size_t i = 0; i <= nr; i++)
+		if (dup2(moved[i], SANDBOX_FD - 1 + i) < 0)
+			return false;
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	return !close_range(above, ~0U, 0);
+}
+
+/* What a process is started with. */
+struct start {
+	sandbox_work work;
+	void *arg;
+	const int *keep;
+	size_t nr_keep, memory;
+	unsigned int seconds;
+};
 
 /* What the address sanitizer does before _exit() takes system calls. */
 #define UNSANITIZED	__attribute__((noreturn, no_sanitize("address")))
 
 UNSANITIZED
-static void run(int out, pid_t parent, sandbox_work work, void *arg, size_t memory,
-		unsigned int seconds)
+static void run(int out, pid_t parent, const struct start *start)
 {
-	/* The lowest but those of stdio, so that a stray message goes nowhere. */
-	if (dup2(out, 3) < 0)
+	if (!keep_descriptors(out, start->keep, start->nr_keep) ||
+	    !confine(parent, start->memory, start->seconds))
 		_exit(NOT_CONFINED);
-	for (int fd = 0; fd < 3; fd++)
-		close(fd);
-	close_range(4, ~0U, 0);
-	if (!confine(parent, memory, seconds))
-		_exit(NOT_CONFINED);
-	work(arg, 3);
+	start->work(start->arg, SANDBOX_FD - 1);
 	_exit(WORKED);
 }
 
-int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
-		  size_t memory, unsigned int seconds)
+static int start_process(struct sandbox *sandbox, const struct start *start)
 {
 	pid_t parent = getpid();
 	int ends[2], error;
@@ -137,14 +167,30 @@ int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
 	sandbox->pid = fork();
 	error = errno;
 	if (!sandbox->pid)
-		run(ends[1], parent, work, arg, memory, seconds);
+		run(ends[1], parent, start);
 	close(ends[1]);
 	sandbox->from = ends[0];
-	sandbox->deadline = now_seconds() + SLOW * seconds;
+	sandbox->deadline = now_seconds() + SLOW * start->seconds;
 	if (sandbox->pid > 0)
 		return 0;
 	close(ends[0]);
 	return error;
+}
+
+int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
+		  size_t memory, unsigned int seconds)
+{
+	const struct start start = { work, arg, NULL, 0, memory, seconds };
+
+	return start_process(sandbox, &start);
+}
+
+int sandbox_start_with(struct sandbox *sandbox, sandbox_work work, void *arg,
+		       const int *keep, size_t nr_keep, size_t memory, unsigned int seconds)
+{
+	const struct start start = { work, arg, keep, nr_keep, memory, seconds };
+
+	return nr_keep > SANDBOX_KEPT ? E2BIG : start_process(sandbox, &start);
 }
 
 /*
@@ -205,6 +251,7 @@ const char *sandbox_end(struct sandbox *sandbox, bool *own)
 	case SIGABRT:
 	case SIGTRAP:
 	case SIGSYS:
+	case SIGXFSZ:
 		*own = true;
 		return "it crashed";
 	/* By others, or as the file cannot be read. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef ATTACH_OWNER_H
-#define ATTACH_OWNER_H
+#ifndef OWNER_H
+#define OWNER_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the process that reads a file says of it, for each address it was asked for.
+ */
+#ifndef ANSWER_H
+#define ANSWER_H
+
+#include <stdio.h>
+
+#include "span.h"
+#include "symbol.h"
+
+/* Functions that are inlined into another one, and bytes of a name. */
+#define ANSWER_MAX_INLINED	64
+#define ANSWER_MAX_TEXT		4096
+
+/* What is too long is cut, the outermost of too many are left out. */
+void answer_write(const struct symbol *symbol, FILE *to);
+
+/* Takes one from @rest; false if it is none, whatever it is. */
+bool answer_take(struct span *rest, struct symbol *symbol);
+
+#endif

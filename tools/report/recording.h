@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recordings as files: codectl_recording(5).
+ */
+#ifndef RECORDING_H
+#define RECORDING_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct profile;
+
+/* Those of the first recording, not of the base; 0, or an errno. */
+int recording_write(struct profile *profile, FILE *to);
+
+/*
+ * Adds a recording, or the base of one.  NULL if all is well; otherwise what is wrong,
+ * in *@line.  @profile is good for nothing but to be freed then.
+ */
+const char *recording_read(struct profile *profile, FILE *from, bool base,
+			   unsigned long *line);
+
+#endif

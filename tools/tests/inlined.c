@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/* What the fuzzer of names starts from: functions that are inlined, and lines. */
+static inline __attribute__((always_inline)) int add(int a, int b)
+{
+	__asm__ volatile("nop");
+	return a + b;
+}
+
+static inline __attribute__((always_inline)) int twice(int a)
+{
+	return add(a, a);
+}
+
+int four_times(int a);
+
+int four_times(int a)
+{
+	return twice(twice(a));
+}

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What reports select, count and write.
+ */
+#include <jansson.h>
+#include <zlib.h>
+
+#include "profiles.h"
+#include "tool.h"
+
+static char *folded(const struct selection *selection, bool diff)
+{
+	return written_tree(selection, TREE_FUNCTIONS, diff, folded_write);
+}
+
+static void print_by_self(const struct tree *tree, bool diff, FILE *to)
+{
+	table_print(tree, diff, BY_SELF, to);
+}
+
+static void print_by_total(const struct tree *tree, bool diff, FILE *to)
+{
+	table_print(tree, diff, BY_TOTAL, to);
+}
+
+/* Of several tasks and events. */
+static struct profile *make_mixed(void)
+{
+	static const struct added samples[] = {
+		{ "main;f", "a:x", "one", 1, 0, 1, 10, false, true },
+		{ "main;g", "a:y", "one", 1, PROFILE_TICK_NS, 2, 0, false, false },
+		{ "main;f", "b:x", "two", 2, 2 * PROFILE_TICK_NS, 4, 30, false, true },
+		{ "main;g", "a:x", "two;3", 3, 3 * PROFILE_TICK_NS, 8, 50, false, true },
+	};
+	struct profile *profile = profile_new();
+
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
+		CHECK(add_sample(profile, samples[i]));
+	return profile;
+}
+
+static void selections(void)
+{
+	struct profile *profile = make_mixed();
+	const char *comms[] = { "one", "no", NULL }, *events[] = { "x", NULL };
+	const char *full[] = { "a:x", "b:x", NULL }, *part[] = { "a", "a:", ":x", NULL };
+	int32_t pids[] = { 2, 3, 0 };
+	struct selection selection;
+
+	selection = select_all(profile);
+	selection.nr_groups = 0;
+	CHECK(select_unit(&selection) && selection.unit == UNIT_EVENTS);
+	CHECK(select_any(&selection));
+	CHECK(is(folded(&selection, false), "main;f 5\nmain;g 10\n"));
+	selection.comms = comms;
+	CHECK(is(folded(&selection, false), "main;f 1\nmain;g 2\n"));
+	selection.comms = NULL;
+	selection.pids = pids;
+	CHECK(is(folded(&selection, false), "main;f 4\nmain;g 8\n"));
+	selection.pids = NULL;
+	selection.events = events;
+	CHECK(is(folded(&selection, false), "main;f 5\nmain;g 8\n"));
+	selection.events = full;
+	CHECK(is(folded(&selection, false), "main;f 5\nmain;g 8\n"));
+	selection.events = part;
+	CHECK(is(folded(&selection, false), ""));
+	CHECK(!select_any(&selection));
+	selection.events = NULL;
+	selection.from = PROFILE_TICK_NS;
+	selection.to = 3 * PROFILE_TICK_NS;
+	CHECK(is(folded(&selection, false), "main;f 4\nmain;g 2\n"));
+	profile_free(profile);
+}
+
+static void units(void)
+{
+	struct profile *profile = make_mixed();
+	struct selection selection = select_all(profile);
+	const char *events[] = { "x", NULL };
+
+	selection.unit = UNIT_TIME;
+	CHECK(!select_unit(&selection));
+	selection.events = events;
+	CHECK(select_unit(&selection));
+	selection.unit = UNIT_UNSET;
+	selection.nr_groups = 0;
+	CHECK(select_unit(&selection) && selection.unit == UNIT_TIME);
+	CHECK(is(folded(&selection, false), "main;f 40\nmain;g 50\n"));
+	selection.unit = UNIT_EVENTS;
+	CHECK(select_unit(&selection));
+	CHECK(is(folded(&selection, false), "main;f 5\nmain;g 8\n"));
+	selection.from = UINT64_MAX;
+	selection.unit = UNIT_UNSET;
+	CHECK(select_unit(&selection) && selection.unit == UNIT_EVENTS);
+	profile_free(profile);
+}
+
+static void groups(void)
+{
+	struct profile *profile = make_mixed();
+	struct selection selection = select_all(profile);
+
+	select_unit(&selection);
+	CHECK(is(folded(&selection, false),
+		 "a:x;main;f 1\na:x;main;g 8\na:y;main;g 2\nb:x;main;f 4\n"));
+	selection.groups[0] = GROUP_COMM;
+	selection.groups[1] = GROUP_PID;
+	selection.groups[2] = GROUP_TID;
+	selection.groups[3] = GROUP_CGROUP;
+	selection.nr_groups = 4;
+	CHECK(is(folded(&selection, false),
+		 "one;pid 1;tid 2;/c;main;f 1\none;pid 1;tid 2;/c;main;g 2\n"
+		 "two;pid 2;tid 3;/c;main;f 4\ntwo\\0733;pid 3;tid 4;/c;main;g 8\n"));
+	CHECK(group_of("comm") == GROUP_COMM && group_of("") == GROUP_MAX);
+	profile_free(profile);
+}
+
+static void no_names(void)
+{
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
+	const struct profile_frame frames[] = { { .file = "/a/b" }, { .file = "/" }, { 0 } };
+	const struct profile_event event = { .name = "e" };
+	const struct profile_task task = { 0 };
+	struct profile_sample sample = { .stack = PROFILE_NO_STACK, .events = 1 };
+
+	sample.event = profile_event(profile, &event);
+	sample.task = profile_task(profile, &task);
+	CHECK(profile_add(profile, &sample));
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
+		sample.stack = profile_stack(profile, sample.stack,
+					     profile_frame(profile, &frames[i]));
+	CHECK(profile_add(profile, &sample));
+	selection.groups[0] = GROUP_COMM;
+	select_unit(&selection);
+	CHECK(is(folded(&selection, false), "[unknown] 1\n[unknown];[b];[unknown];[unknown] 1\n"));
+	profile_free(profile);
+}
+
+static void self_and_total(void)
+{
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
+
+	/* f calls itself, g through f; its total counts once. */
+	add_folded(profile, "main;f;f 10\nmain;f;g;f 20\nmain;g 30\nmain 40\n", false);
+	select_unit(&selection);
+	CHECK(is(written_tree(&selection, TREE_FILES, false, print_by_self),
+		 "# 100 events\n# event: e\n"
+		 "#  Self%  Total%         Self        Total  File  Function\n"
+		 "  40.00% 100.00%           40          100  a     main\n"
+		 "  30.00%  50.00%           30           50  a     g\n"
+		 "  30.00%  30.00%           30           30  a     f\n"));
+	selection.min_share = 40;
+	CHECK(is(written_tree(&selection, TREE_FILES, false, print_by_total),
+		 "# 100 events\n# event: e\n"
+		 "#  Self%  Total%         Self        Total  File  Function\n"
+		 "  40.00% 100.00%           40          100  a     main\n"
+		 "  30.00%  50.00%           30           50  a     g\n"));
+	profile_free(profile);
+}
+
+static void tables_of_groups(void)
+{
+	struct profile *profile = make_mixed();
+	struct selection selection = select_all(profile);
+	const char *events[] = { "x", NULL };
+
+	selection.events = events;
+	select_unit(&selection);
+	CHECK(is(written_tree(&selection, TREE_FILES, false, print_by_total),
+		 "# 0.000 ms\n"
+		 "#  Self%  Total%         Self        Total  Group  File  Function\n"
+		 "   0.00%  66.67%        0.000        0.000  a:x    a     main\n"
+		 "  55.56%  55.56%        0.000        0.000  a:x    a     g\n"
+		 "  33.33%  33.33%        0.000        0.000  b:x    a     f\n"
+		 "   0.00%  33.33%        0.000        0.000  b:x    a     main\n"
+		 "  11.11%  11.11%        0.000        0.000  a:x    a     f\n"));
+	profile_free(profile);
+}
+
+static void tables_of_lines(void)
+{
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
+	const struct profile_frame frames[] = {
+		{ .function = "main", .file = "/bin/a", .source = "/s/a.c", .line = 3 },
+		{ .function = "f", .file = "/bin/a", .source = "/s/a.c", .line = 9,
+		  .flags = PROFILE_INLINED },
+		{ .function = "f", .file = "/bin/a", .source = "/s/a.c", .line = 10,
+		  .flags = PROFILE_INLINED },
+		{ .function = "k", .flags = PROFILE_KERNEL }, { .function = "j" },
+		{ .function = "m", .flags = PROFILE_MARK },
+	};
+	const struct profile_event event = { .name = "e" };
+	const struct profile_task task = { 0 };
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		const struct profile_sample sample = {
+			.stack = profile_stack(profile, PROFILE_NO_STACK,
+					       profile_frame(profile, &frames[i])),
+			.event = profile_event(profile, &event),
+			.task = profile_task(profile, &task), .events = 60 - i,
+		};
+
+		CHECK(profile_add(profile, &sample));
+	}
+	selection.nr_groups = 0;
+	select_unit(&selection);
+	CHECK(is(written_tree(&selection, TREE_LINES, false, print_by_self),
+		 "# 345 events\n"
+		 "#  Self%  Total%         Self        Total  File      Function\n"
+		 "  17.39%  17.39%           60           60  a.c:3     main\n"
+		 "  17.10%  17.10%           59           59  a.c:9     f (inlined)\n"
+		 "  16.81%  16.81%           58           58  a.c:10    f (inlined)\n"
+		 "  16.52%  16.52%           57           57  [kernel]  k [k]\n"
+		 "  16.23%  16.23%           56           56  [memory]  j\n"
+		 "  15.94%  15.94%           55           55  -         m\n"));
+	CHECK(is(folded(&selection, false), "f_[i] 117\nj 56\nk_[k] 57\nm 55\nmain 60\n"));
+	profile_free(profile);
+}
+
+static void differences(void)
+{
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
+	bool good;
+
+	add_folded(profile, "main;f 3\nmain;g 1\n", false);
+	add_folded(profile, "main;f 3\nmain;h 9\n", true);
+	select_unit(&selection);
+	CHECK(is(folded(&selection, true), "e;main;f 3 3\ne;main;g 0 1\ne;main;h 9 0\n"));
+	good = is(written_tree(&selection, TREE_FILES, true, print_by_self),
+		  "# 4 events\n# before: 12 events\n# event: e\n"
+		  "#  Self%   Change  Total%   Change         Self       before        Total       before  File  Function\n"
+		  "   0.00%   -75.00   0.00%   -75.00            0            9            0            9  a     h\n"
+		  "  75.00%   +50.00  75.00%   +50.00            3            3            3            3  a     f\n"
+		  "  25.00%   +25.00  25.00%   +25.00            1            0            1            0  a     g\n"
+		  "   0.00%    +0.00 100.00%    +0.00            0            0            4           12  a     main\n");
+	CHECK(good);
+	profile_free(profile);
+}
+
+static void stacks_that_are_listed(void)
+{
+	struct profile *profile = make_mixed();
+	struct selection selection = select_all(profile);
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+
+	ADD(profile, .functions = "main;g", .event = "a:x", .base = true, .events = 9);
+	select_unit(&selection);
+	selection.min_share = 30;
+	CHECK(listing_write(&selection, NULL) == 4);
+	CHECK(listing_write(&selection, to) == 4);
+	fclose(to);
+	CHECK(is(text, "8 a:x\n\tg+0x0 (/bin/a+0x0)\n\tmain+0x0 (/bin/a+0x0)\n\n"));
+	profile_free(profile);
+}
+
+/* ------------------------------------------------------------- for machines */
+
+static json_t *speedscope_of(const struct selection *selection)
+{
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+	json_t *root;
+
+	speedscope_write(selection, "a \"name\"", to);
+	fclose(to);
+	root = json_loads(text, 0, NULL);
+	free(text);
+	return root;
+}
+
+static bool speedscope_has(json_t *root, size_t nr, const char *name, json_int_t sum,
+			   const char *samples)
+{
+	json_t *profile = json_array_get(json_object_get(root, "profiles"), nr);
+	char *text = json_dumps(json_object_get(profile, "samples"), JSON_COMPACT);
+	bool good = profile && text &&
+		    !strcmp(json_string_value(json_object_get(profile, "name")), name) &&
+		    json_integer_value(json_object_get(profile, "endValue")) == sum &&
+		    !strcmp(text, samples);
+
+	if (!good)
+		printf("# %s\n", text);
+	free(text);
+	return good;
+}
+
+static void speedscope(void)
+{
+	struct profile *profile = make_mixed();
+	struct selection selection = select_all(profile);
+	json_t *root;
+
+	select_unit(&selection);
+	root = speedscope_of(&selection);
+	CHECK(json_array_size(json_object_get(root, "profiles")) == 3);
+	CHECK(speedscope_has(root, 0, "a:x", 9, "[[0,1],[0,2]]"));
+	CHECK(speedscope_has(root, 1, "a:y", 2, "[[0,2]]"));
+	CHECK(speedscope_has(root, 2, "b:x", 4, "[[0,1]]"));
+	CHECK(!strcmp(json_string_value(json_object_get(root, "name")), "a \"name\""));
+	json_decref(root);
+	selection.nr_groups = 0;
+	root = speedscope_of(&selection);
+	CHECK(speedscope_has(root, 0, "all", 15, "[[0,1],[0,2],[0,1],[0,2]]"));
+	json_decref(root);
+	profile_free(profile);
+}
+
+/* Whether there is a row, or a node, of that name and these figures. */
+static bool json_has(json_t *root, const char *list, const char *name, json_int_t self,
+		     json_int_t total, double share)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, list), i, row)
+		if (!strcmp(json_string_value(json_object_get(row, "name")), name) &&
+		    json_integer_value(json_object_get(row, "self")) == self &&
+		    json_integer_value(json_object_get(row, "total")) == total &&
+		    json_real_value(json_object_get(row, "total_share")) == share)
+			return true;
+	return false;
+}
+
+static void json(void)
+{
+	struct profile *profile = make_mixed();
+	struct selection selection = select_all(profile);
+	const struct profile_note note = { .text = "lost", .count = 7 };
+	const struct profile_frame frame = { .offset = 16, .id = 0x2a, .code = 0x1f };
+	uint32_t nr = profile_frame(profile, &frame);
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+	json_t *root, *notes, *frames;
+
+	profile_note(profile, &note);
+	selection.groups[0] = GROUP_COMM;
+	selection.min_share = 50;
+	select_unit(&selection);
+	json_write(&selection, false, to);
+	fclose(to);
+	root = json_loads(text, 0, NULL);
+	free(text);
+	CHECK(root);
+	CHECK(json_has(root, "functions", "g", 8, 8, 53.333333));
+	CHECK(json_array_size(json_object_get(root, "functions")) == 2);
+	CHECK(json_has(root, "nodes", "all", 0, 15, 100));
+	CHECK(json_has(root, "nodes", "one", 0, 3, 20));
+	CHECK(json_array_size(json_object_get(root, "samples")) == 4);
+	frames = json_object_get(root, "frames");
+	CHECK(!json_object_get(json_array_get(frames, 0), "id"));
+	frames = json_array_get(frames, nr);
+	CHECK(frames && !strcmp(json_string_value(json_object_get(frames, "id")), "0x2a"));
+	CHECK(frames && !strcmp(json_string_value(json_object_get(frames, "code")), "0x1f"));
+	notes = json_object_get(root, "notes");
+	CHECK(json_integer_value(json_object_get(json_array_get(notes, 0), "count")) == 7);
+	json_decref(root);
+	profile_free(profile);
+}
+
+/* Of the base and of what is not selected nothing counts as of the recording. */
+static void json_of_differences(void)
+{
+	struct profile *profile = make_mixed();
+	struct selection selection = select_all(profile);
+	const char *events[] = { "x", NULL };
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+	json_t *root, *node;
+
+	ADD(profile, "main;h", "a:x", "one", 1, 0, 1, 270, true, true);
+	selection.events = events;
+	select_unit(&selection);
+	json_write(&selection, true, to);
+	fclose(to);
+	root = json_loads(text, 0, NULL);
+	free(text);
+	CHECK(!strcmp(json_string_value(json_object_get(root, "unit")), "ns"));
+	CHECK(json_array_size(json_object_get(root, "samples")) == 4);
+	CHECK(json_array_size(json_object_get(root, "recordings")) == 2);
+	CHECK(json_has(root, "nodes", "all", 0, 90, 100));
+	CHECK(json_has(root, "functions", "h", 0, 0, 0));
+	node = json_array_get(json_object_get(root, "nodes"), 0);
+	CHECK(json_integer_value(json_object_get(node, "total_before")) == 270);
+	json_decref(root);
+	profile_free(profile);
+}
+
+/* Which instruction of a line it is makes no other frame. */
+static void speedscope_of_addresses(void)
+{
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
+	const struct profile_event event = { "e", false };
+	json_t *root;
+
+	for (uint64_t offset = 0; offset < 8; offset++) {
+		const struct profile_frame frame = {
+			.function = "f", .source = "f.c", .line = 1 + offset / 4,
+			.offset = offset, .distance = offset,
+		};
+		const struct profile_sample sample = {
+			.stack = profile_stack(profile, PROFILE_NO_STACK,
+					       profile_frame(profile, &frame)),
+			.task = profile_task(profile, &(struct profile_task){ 0 }),
+			.event = profile_event(profile, &event), .events = 1,
+		};
+
+		CHECK(profile_add(profile, &sample));
+	}
+	selection.nr_groups = 0;
+	select_unit(&selection);
+	root = speedscope_of(&selection);
+	CHECK(json_array_size(json_object_get(json_object_get(root, "shared"), "frames")) == 2);
+	CHECK(speedscope_has(root, 0, "all", 8, "[[0],[0],[0],[0],[1],[1],[1],[1]]"));
+	json_decref(root);
+	profile_free(profile);
+}
+
+static void speedscope_of_differences(void)
+{
+	struct profile *profile = make_mixed();
+	struct selection selection = select_all(profile);
+	const char *events[] = { "x", NULL };
+	json_t *root;
+
+	ADD(profile, .functions = "h", .event = "a:x", .events = 1, .ns = 3, .base = true,
+	    .timed = true);
+	ADD(profile, "main", "a:x", "one", 1, 0, 1, 7, false, true);
+	selection.events = events;
+	selection.groups[1] = GROUP_PID;
+	selection.nr_groups = 2;
+	select_unit(&selection);
+	root = speedscope_of(&selection);
+	CHECK(json_array_size(json_object_get(root, "profiles")) == 3);
+	CHECK(speedscope_has(root, 0, "a:x, pid 1", 17, "[[0,1],[0]]"));
+	json_decref(root);
+	profile_free(profile);
+}
+
+static uint64_t take_varint(const unsigned char **at, const unsigned char *end)
+{
+	uint64_t value = 0;
+
+	for (unsigned int shift = 0; *at < end && shift < 64; shift += 7) {
+		unsigned char byte = *(*at)++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+	CHECK(!"a number that does not end");
+	return 0;
+}
+
+/* Counts the fields of a message, all of whose bytes have to belong to one. */
+static void count_fields(const unsigned char *data, size_t len, unsigned int counts[16])
+{
+	const unsigned char *at = data, *end = data + len;
+
+	while (at < end) {
+		uint64_t key = take_varint(&at, end), value = take_varint(&at, end);
+
+		CHECK(key >> 3 < 16 && ((key & 7) == 0 || (key & 7) == 2));
+		counts[key >> 3 & 15]++;
+		if ((key & 7) == 2) {
+			CHECK(value <= (uint64_t)(end - at));
+			at += value <= (uint64_t)(end - at) ? value : (uint64_t)(end - at);
+		}
+	}
+}
+
+/* Of a message. */
+struct field {
+	unsigned int number;
+	const unsigned char *at, *end;	/* of a number, its value follows the key */
+};
+
+/* The next one; false at the end. */
+static bool take_field(const unsigned char **at, const unsigned char *end, struct field *field)
+{
+	uint64_t key, len;
+
+	if (*at >= end)
+		return false;
+	key = take_varint(at, end);
+	field->number = key >> 3;
+	field->at = *at;
+	len = take_varint(at, end);
+	if ((key & 7) == 2) {
+		field->at = *at;
+		*at += len < (uint64_t)(end - *at) ? len : (uint64_t)(end - *at);
+	}
+	field->end = *at;
+	return true;
+}
+
+/* What all samples count, in both units. */
+static void sum_values(const unsigned char *data, size_t len, uint64_t sums[2])
+{
+	const unsigned char *end = data + len;
+	struct field sample, values;
+
+	while (take_field(&data, end, &sample)) {
+		while (sample.number == 2 && take_field(&sample.at, sample.end, &values)) {
+			if (values.number != 2)
+				continue;
+			sums[0] += take_varint(&values.at, values.end);
+			sums[1] += take_varint(&values.at, values.end);
+			CHECK(values.at == values.end);
+		}
+	}
+}
+
+/* In main; outermost; and in memory, without a name. */
+static void add_inlined(struct profile *profile)
+{
+	static const struct profile_frame inlined = {
+		.function = "inlined", .file = "/bin/a", .flags = PROFILE_INLINED,
+	};
+	static const struct profile_frame unnamed = { .offset = 7 };
+	struct profile_sample sample = *profile_sample_at(profile, 0);
+	uint32_t stack = profile_stack(profile, PROFILE_NO_STACK,
+				       profile_frame(profile, &unnamed));
+
+	stack = profile_stack(profile, stack, profile_frame(profile, &inlined));
+	stack = profile_stack(profile, stack, profile_frame(profile, &unnamed));
+	sample.stack = stack;
+	CHECK(profile_add(profile, &sample));
+	sample.base = true;
+	CHECK(profile_add(profile, &sample));
+}
+
+static void pprof(void)
+{
+	static unsigned char plain[4096];
+	unsigned int counts[16] = { 0 };
+	uint64_t sums[2] = { 0 };
+	struct profile *profile = make_mixed();
+	struct selection selection = select_all(profile);
+	const char *events[] = { "x", NULL };
+	z_stream stream = { .next_out = plain, .avail_out = sizeof(plain) };
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+
+	add_inlined(profile);
+	/* The first number that takes two bytes. */
+	ADD(profile, "main;f", "a:x", "one", 1, 0, 127, 0, false, true);
+	selection.events = events;
+	select_unit(&selection);
+	pprof_write(&selection, to);
+	fclose(to);
+	stream.next_in = (unsigned char *)text;
+	stream.avail_in = size;
+	CHECK(inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK);
+	CHECK(inflate(&stream, Z_FINISH) == Z_STREAM_END && !stream.avail_in);
+	count_fields(plain, stream.total_out, counts);
+	sum_values(plain, stream.total_out, sums);
+	inflateEnd(&stream);
+	/* Types, samples, mappings; an inlined function is in the location of another one alone. */
+	CHECK(counts[1] == 2 && counts[2] == 4 && counts[3] == 1);
+	CHECK(counts[4] == 5 && counts[5] == 4);
+	CHECK(sums[0] == 128 + 4 + 8 + 1 && sums[1] == 10 + 30 + 50 + 10);
+	free(text);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	RUN(selections);
+	RUN(units);
+	RUN(groups);
+	RUN(no_names);
+	RUN(self_and_total);
+	RUN(tables_of_groups);
+	RUN(tables_of_lines);
+	RUN(differences);
+	RUN(stacks_that_are_listed);
+	RUN(speedscope);
+	RUN(speedscope_of_addresses);
+	RUN(speedscope_of_differences);
+	RUN(json);
+	RUN(json_of_differences);
+	RUN(pprof);
+	return check_end();
+}

@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Names in files: which files are opened, what debugging information says of this program,
+ * and what comes of files, readers and holders that go wrong.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "check.h"
+#include "holder.h"
+#include "perf_file.h"
+#include "symbol.h"
+#include "tool.h"
+
+static char dir[] = "/tmp/symbol-XXXXXX";
+
+static char *in_dir(const char *name)
+{
+	return format("%s/%s", dir, name);
+}
+
+static void write_file(const char *path, const void *data, size_t len)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file && fwrite(data, 1, len, file) == len && !fclose(file));
+}
+
+static void write_text(const char *path, const char *text)
+{
+	write_file(path, text, strlen(text));
+}
+
+/* Compares a text that may be NULL. */
+static bool same(const char *text, const char *wanted)
+{
+	bool equal = text && wanted ? !strcmp(text, wanted) : text == wanted;
+
+	if (!equal)
+		printf("# '%s', not '%s'\n", text, wanted);
+	return equal;
+}
+
+/* --- what is opened */
+
+static bool opens(const char *root, const char *path)
+{
+	int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct plain file;
+	bool good = plain_open(&file, fd, path);
+
+	close(fd);
+	if (good)
+		close(file.fd);
+	return good;
+}
+
+static void only_regular_files_are_opened(void)
+{
+	static const char *const others[] = {
+		"/dev/null", "/dev/zero", "/dev", "/proc/self/maps", "/proc/version", "/none",
+		"/sys/kernel/notes", "",
+	};
+	char *pipe = in_dir("pipe"), *text = in_dir("text");
+
+	write_text(text, "text");
+	CHECK(!mkfifo(pipe, 0666));
+	CHECK(opens("/", text) && opens(dir, "text") && opens(dir, "/text"));
+	CHECK(!opens("/", pipe) && !opens(dir, "pipe"));
+	/* As those of cgroups are. */
+	write_text(text, "");
+	CHECK(!opens(dir, "text"));
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		CHECK(!opens("/", others[i]));
+	unlink(pipe);
+	unlink(text);
+	free(pipe);
+	free(text);
+}
+
+/* The root of a process is that of its links. */
+static void links_stay_in_their_root(void)
+{
+	static const char *const targets[] = { "text", "/text", "/../text", "../../text" };
+	char *link = in_dir("link"), *text = in_dir("text"), *out = format("..%s", text);
+
+	write_text(text, "text");
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+		CHECK(!symlink(targets[i], link));
+		CHECK(opens(dir, "link"));
+		unlink(link);
+	}
+	CHECK(!symlink(text, link) && opens("/", link) && !opens(dir, "link"));
+	unlink(link);
+	CHECK(!symlink(out, link) && !opens(dir, "link"));
+	unlink(link);
+	/* A link of procfs is no path. */
+	CHECK(!symlink("/proc/self/exe", link) && !opens(dir, "link") && !opens("/", link));
+	unlink(link);
+	unlink(text);
+	free(link);
+	free(text);
+	free(out);
+}
+
+static void entries_are_no_links_and_not_the_kernels(void)
+{
+	char *link = in_dir("link"), *text = in_dir("text");
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct plain file;
+
+	write_text(text, "text");
+	CHECK(!symlink("text", link));
+	CHECK(plain_open_entry(&file, fd, "text") && file.size == 4 && file.uid == geteuid());
+	close(file.fd);
+	CHECK(!plain_open_entry(&file, fd, "link") && file.fd < 0);
+	close(fd);
+	fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CHECK(!plain_open_entry(&file, fd, "version") && file.fd < 0);
+	close(fd);
+	unlink(link);
+	unlink(text);
+	free(link);
+	free(text);
+}
+
+/* --- this program */
+
+static const void *inside;
+
+static inline __attribute__((always_inline)) unsigned int innermost(unsigned int x)
+{
+	__asm__ volatile("1: lea 1b(%%rip), %0" : "=r"(inside));
+	return x + 1;
+}
+
+static inline __attribute__((always_inline)) unsigned int middle(unsigned int x)
+{
+	return innermost(x) * 3;
+}
+
+static __attribute__((noinline)) unsigned int outermost(unsigned int x)
+{
+	__asm__ volatile("nop" ::: "memory");
+	return middle(x) - 1;
+}
+
+/* What they are called in the file. */
+typedef void function(void);
+
+function in_cpp __asm__("_ZN5space5outerIiEEvRKNS_3boxIT_EE");
+function in_rust __asm__("_RNvMNtCs1234_1r4deepNtB2_5Thing4work");
+function in_old_rust __asm__("_ZN4core3fmt5write17h0123456789abcdefE");
+function in_nothing __asm__("_ZNotMangled");
+
+void in_cpp(void)
+{
+	__asm__ volatile("nop" ::: "memory");
+}
+
+void in_rust(void)
+{
+	__asm__ volatile("nop; nop" ::: "memory");
+}
+
+void in_old_rust(void)
+{
+	__asm__ volatile("nop; nop; nop" ::: "memory");
+}
+
+void in_nothing(void)
+{
+	__asm__ volatile("nop; nop; nop; nop" ::: "memory");
+}
+
+extern const char __executable_start[];
+
+/* Like what `where` knows: no build-id, but the inode. */
+static struct symbol_file *add_path(struct symbols *symbols, const char *path)
+{
+	struct file_record record = { .unit = UNIT_OBJECT };
+	struct stat stat;
+
+	if (!lstat(path, &stat))
+		record.inode = stat.st_ino;
+	snprintf(record.path, sizeof(record.path), "%s", path);
+	return symbols_add_file(symbols, getpid(), &record);
+}
+
+static char *own_path(void)
+{
+	char path[2000] = "";
+
+	CHECK(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	return format("%s", path);
+}
+
+static const struct symbol *find(struct symbol_file *file, const void *code)
+{
+	return symbol_find(file, (const char *)code - __executable_start);
+}
+
+static bool is_here(const char *source)
+{
+	return source && !strcmp(basename(source), "symbol_test.c");
+}
+
+static void inlined_functions_and_lines(void)
+{
+	struct symbols *symbols = symbols_new();
+	char *path = own_path();
+	const struct symbol *symbol;
+
+	CHECK(outermost(1) == 5);
+	symbol = find(add_path(symbols, path), inside);
+	CHECK(same(symbol->name, "outermost") && is_here(symbol->source));
+	CHECK(symbol->offset && symbol->offset < 64);
+	CHECK(symbol->nr_inlined == 2);
+	if (symbol->nr_inlined == 2) {
+		CHECK(same(symbol->inlined[0].name, "innermost"));
+		CHECK(same(symbol->inlined[1].name, "middle"));
+		CHECK(is_here(symbol->inlined[0].source) && is_here(symbol->inlined[1].source));
+		CHECK(symbol->inlined[0].line < symbol->inlined[1].line);
+		CHECK(symbol->inlined[1].line < symbol->line);
+	}
+	symbols_free(symbols);
+	free(path);
+}
+
+static void names_are_demangled(void)
+{
+	struct symbols *symbols = symbols_new();
+	char *path = own_path();
+	struct symbol_file *file = add_path(symbols, path);
+
+	CHECK(same(find(file, in_cpp)->name, "space::outer<int>"));
+	CHECK(same(find(file, in_rust)->name, "<r::deep::Thing>::work"));
+	CHECK(same(find(file, in_old_rust)->name, "core::fmt::write"));
+	CHECK(same(find(file, in_nothing)->name, "_ZNotMangled"));
+	symbols_free(symbols);
+	free(path);
+}
+
+/* Answers are those of the offsets, in whichever order these were asked for. */
+static void many_at_once(void)
+{
+	struct symbols *symbols = symbols_new();
+	char *path = own_path();
+	struct symbol_file *file = add_path(symbols, path);
+
+	for (size_t i = 0; i < 20000; i++)
+		symbol_want(file, i * 7919 % 20000 + ((const char *)outermost -
+						     __executable_start) - 10000);
+	CHECK(same(find(file, outermost)->name, "outermost") && !find(file, outermost)->offset);
+	CHECK(find(file, (const char *)outermost + 1)->offset == 1);
+	CHECK(same(find(file, in_cpp)->name, "space::outer<int>"));
+	symbols_free(symbols);
+	free(path);
+}
+
+/* --- files that go wrong */
+
+static char *read_self(size_t *len)
+{
+	FILE *file = fopen("/proc/self/exe", "r");
+	struct stat stat;
+	char *data;
+
+	if (!file || fstat(fileno(file), &stat))
+		abort();
+	*len = stat.st_size;
+	data = need(malloc(*len));
+	if (fread(data, 1, *len, file) != *len)
+		abort();
+	fclose(file);
+	return data;
+}
+
+/* Of a file that is known by its inode alone another one of its name has no names. */
+static void another_file_of_that_name(void)
+{
+	char *path = in_dir("copy"), *other = in_dir("other");
+	struct file_record record = { .unit = UNIT_OBJECT };
+	struct symbols *symbols = symbols_new();
+	struct symbol_file *file;
+	size_t len;
+	char *data = read_self(&len);
+
+	write_file(path, data, len);
+	write_file(other, data, len);
+	file = add_path(symbols, path);
+	CHECK(same(find(file, outermost)->name, "outermost"));
+	record.inode = 1;
+	snprintf(record.path, sizeof(record.path), "%s", path);
+	CHECK(!find(symbols_add_file(symbols, getpid(), &record), outermost)->name);
+	CHECK(!rename(other, path));
+	CHECK(same(find(file, in_cpp)->name, "space::outer<int>"));
+	symbols_free(symbols);
+	unlink(path);
+	free(path);
+	free(other);
+	free(data);
+}
+
+/* Its pages are gone when they are read. */
+static void a_file_that_is_cut_short(void)
+{
+	char *path = in_dir("copy");
+	struct symbols *symbols = symbols_new();
+	struct symbol_file *file, *whole;
+	size_t len;
+	char *data = read_self(&len), *program = own_path();
+
+	write_file(path, data, len);
+	file = add_path(symbols, path);
+	whole = add_path(symbols, program);
+	CHECK(same(find(whole, outermost)->name, "outermost"));
+	CHECK(!truncate(path, 64));
+	CHECK(!find(file, outermost)->name && !find(file, in_cpp)->name);
+	CHECK(same(find(whole, in_cpp)->name, "space::outer<int>"));
+	/* Its reader was killed, unlike that of a file which is not there. */
+	CHECK(!find(add_path(symbols, "/none"), in_cpp)->name);
+	CHECK(symbols_lost(symbols) == 1);
+	symbols_free(symbols);
+	unlink(path);
+	free(path);
+	free(data);
+	free(program);
+}
+
+static void damage(char *data, size_t len, unsigned int seed)
+{
+	for (int i = 0; i < 200; i++) {
+		seed = seed * 1103515245 + 12345;
+		data[(seed >> 8) % len] ^= 1 << (seed >> 5 & 7);
+	}
+	/* Section headers as well, which are at the end. */
+	for (int i = 0; i < 20; i++) {
+		seed = seed * 1103515245 + 12345;
+		data[len - 1 - (seed >> 8) % 2000] ^= 1 << (seed >> 5 & 7);
+	}
+}
+
+/* What is in them may be anything; what others have does not suffer. */
+static void damaged_files(void)
+{
+	struct symbols *symbols = symbols_new();
+	size_t len;
+	char *data = read_self(&len), *copy = need(malloc(len)), *program = own_path();
+	struct symbol_file *whole = add_path(symbols, program);
+
+	for (unsigned int seed = 0; seed < 60; seed++) {
+		char *path = format("%s/%u", dir, seed);
+		struct symbol_file *file;
+
+		memcpy(copy, data, len);
+		damage(copy, len, seed);
+		write_file(path, copy, len);
+		file = add_path(symbols, path);
+		symbol_want(file, (uintptr_t)inside - (uintptr_t)__executable_start);
+		find(file, in_cpp);
+		unlink(path);
+		free(path);
+	}
+	CHECK(same(find(whole, outermost)->name, "outermost"));
+	symbols_free(symbols);
+	free(data);
+	free(copy);
+	free(program);
+}
+
+/* --- holders that do not answer */
+
+static pid_t last_child(void)
+{
+	char *path = format("/proc/self/task/%d/children", getpid());
+	FILE *file = fopen(path, "r");
+	int pid, last = 0;
+
+	free(path);
+	while (file && fscanf(file, "%d", &pid) == 1)
+		last = pid;
+	if (file)
+		fclose(file);
+	return last;
+}
+
+static void a_holder_that_waits_for_ever(void)
+{
+	struct symbols *symbols = symbols_new();
+	char *path = own_path();
+	struct symbol_file *file = add_path(symbols, path), *next;
+	struct file_record record = { .unit = UNIT_OBJECT };
+	pid_t holder = last_child();
+	time_t before;
+	struct stat st;
+
+	holder_seconds = 2;
+	CHECK(holder && !kill(holder, SIGSTOP));
+	/* What records does not wait for it: it may be behind. */
+	before = now_seconds();
+	for (int i = 0; i < 3000; i++)
+		add_path(symbols, path);
+	CHECK(now_seconds() - before < 10);
+	CHECK(!find(file, outermost)->name);
+	before = now_seconds();
+	next = add_path(symbols, path);
+	CHECK(!find(next, outermost)->name && !find(file, in_cpp)->name);
+	CHECK(now_seconds() - before < 2);
+	holder_seconds = 60;
+	/* That of another owner is another one: here, of who has ended. */
+	stat(path, &st);
+	record.inode = st.st_ino;
+	snprintf(record.path, sizeof(record.path), "%s", path);
+	next = symbols_add_file(symbols, 1 << 28, &record);
+	CHECK(same(find(next, outermost)->name, "outermost"));
+	symbols_free(symbols);
+	waitpid(holder, NULL, 0);
+	free(path);
+}
+
+static void a_holder_that_is_killed(void)
+{
+	struct symbols *symbols = symbols_new();
+	char *path = own_path();
+	struct symbol_file *file = add_path(symbols, path);
+
+	kill(last_child(), SIGKILL);
+	CHECK(!find(file, outermost)->name && !find(file, in_cpp)->name);
+	CHECK(symbols_lost(symbols) == 1);
+	symbols_free(symbols);
+	free(path);
+}
+
+/* --- perf maps */
+
+static void end_process(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void the_map_of_a_process_that_ends(void)
+{
+	struct symbols *symbols = symbols_new();
+	pid_t pid = start_process(), other = start_process();
+	char *map = format("/tmp/perf-%d.map", pid), *gone = format("/tmp/perf-%d.map", other);
+	struct symbol_file *file = symbols_add_map(symbols, pid), *removed;
+
+	write_text(gone, "1000 100 removed\n");
+	removed = symbols_add_map(symbols, other);
+	/* An answer comes once all is opened that was added before. */
+	CHECK(!symbol_find(file, 0x9000)->name);
+	write_text(map, "1000 100 later\n");
+	end_process(pid);
+	end_process(other);
+	unlink(gone);
+	CHECK(same(symbol_find(file, 0x1010)->name, "later"));
+	CHECK(symbol_find(file, 0x1020)->offset == 0x20 && !symbol_find(file, 0x1100)->name);
+	CHECK(same(symbol_find(removed, 0x1004)->name, "removed"));
+	symbols_free(symbols);
+	unlink(map);
+	free(map);
+	free(gone);
+}
+
+static void maps_that_are_none(void)
+{
+	struct symbols *symbols = symbols_new();
+	pid_t pid = start_process();
+	char *map = format("/tmp/perf-%d.map", pid), *text = in_dir("text");
+	struct symbol_file *file = symbols_add_map(symbols, pid);
+
+	write_text(text, "1000 100 elsewhere\n");
+	CHECK(!symlink(text, map) && !symbol_find(file, 0x1000)->name);
+	unlink(map);
+	CHECK(!mkfifo(map, 0666) && !symbol_find(file, 0x1001)->name);
+	unlink(map);
+	write_text(map, "");
+	CHECK(!symbol_find(file, 0x1002)->name && !symbols_lost(symbols));
+	write_text(map, "1000 100 here\n");
+	CHECK(same(symbol_find(file, 0x1003)->name, "here"));
+	end_process(pid);
+	symbols_free(symbols);
+	unlink(map);
+	unlink(text);
+	free(map);
+	free(text);
+}
+
+/* --- answers of who was taken over */
+
+static char *encode(const struct symbol *symbol, size_t *len)
+{
+	char *text;
+	FILE *to = need(open_memstream(&text, len));
+
+	answer_write(symbol, to);
+	fclose(to);
+	return text;
+}
+
+static void answers_as_they_were_written(void)
+{
+	struct function inlined[] = { { "a\nb", "x.c", 1 }, { "c", NULL, 2 } };
+	struct symbol symbol = { "name\033", 5, NULL, 7, inlined, 2 }, read;
+	struct span rest;
+	size_t len;
+	char *text = encode(&symbol, &len);
+
+	rest = (struct span){ text, len };
+	CHECK(answer_take(&rest, &read) && !rest.len);
+	CHECK(same(read.name, "name\\033") && read.offset == 5 && !read.source && read.line == 7);
+	CHECK(read.nr_inlined == 2 && same(read.inlined[0].name, "a\\012b"));
+	CHECK(same(read.inlined[0].source, "x.c") && read.inlined[1].line == 2);
+	symbol_free(&read);
+	for (size_t cut = 0; cut < len; cut++) {
+		char *exact = exact_copy(text, cut);
+
+		rest = (struct span){ exact, cut };
+		CHECK(!answer_take(&rest, &read) && !read.name && !read.inlined);
+		free(exact);
+	}
+	free(text);
+}
+
+static void answers_with_too_much(void)
+{
+	struct function inlined[ANSWER_MAX_INLINED + 1];
+	char *name = need(malloc(ANSWER_MAX_TEXT + 2));
+	struct symbol symbol = { name, 0, name, 0, inlined, ARRAY_SIZE(inlined) }, read;
+	struct span rest;
+	size_t len;
+	char *text;
+
+	memset(name, 'n', ANSWER_MAX_TEXT + 1);
+	name[ANSWER_MAX_TEXT + 1] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(inlined); i++)
+		inlined[i] = (struct function){ name, name, i };
+	text = encode(&symbol, &len);
+	rest = (struct span){ text, len };
+	CHECK(answer_take(&rest, &read) && !rest.len);
+	CHECK(strlen(read.name) == ANSWER_MAX_TEXT && read.nr_inlined == ANSWER_MAX_INLINED);
+	symbol_free(&read);
+	free(text);
+	free(name);
+}
+
+int main(void)
+{
+	in_cpp();
+	in_rust();
+	in_old_rust();
+	in_nothing();
+	if (!mkdtemp(dir))
+		return 1;
+	RUN(only_regular_files_are_opened);
+	RUN(links_stay_in_their_root);
+	RUN(entries_are_no_links_and_not_the_kernels);
+	RUN(inlined_functions_and_lines);
+	RUN(names_are_demangled);
+	RUN(many_at_once);
+	RUN(another_file_of_that_name);
+	RUN(a_file_that_is_cut_short);
+	RUN(damaged_files);
+	RUN(a_holder_that_waits_for_ever);
+	RUN(a_holder_that_is_killed);
+	RUN(the_map_of_a_process_that_ends);
+	RUN(maps_that_are_none);
+	RUN(answers_as_they_were_written);
+	RUN(answers_with_too_much);
+	rmdir(dir);
+	return check_end();
+}
