@@ -3,7 +3,6 @@
  * codectl record: the user stacks of events.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "report/output.h"
 #include "report/recording.h"
 #include "report/writers.h"
+#include "record_options.h"
 #include "session.h"
 #include "stacks.h"
 #include "symbol.h"
@@ -27,17 +27,6 @@
 #define LAST_PASSES	4
 /* Records between two looks at the clock. */
 #define RECORDS_PER_LOOK	1024
-
-struct options {
-	bool futex, names;
-	char **events;		/* room for all */
-	size_t nr_events;
-	pid_t pid;
-	char **command;
-	double duration;	/* seconds, 0: until it ends */
-	unsigned long buffer_kib;
-	const char *folded, *svg, *recording;
-};
 
 /* NULL: not wanted. */
 struct outputs {
@@ -65,82 +54,6 @@ struct recording {
 };
 
 static volatile sig_atomic_t interrupted, reports;
-
-/* ------------------------------------------------------------------ options */
-
-static double parse_duration(const char *text)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (end == text || *end || !(seconds > 0) || seconds > 1e9)
-		die_usage("not a number of seconds: %s", text);
-	return seconds;
-}
-
-static void parse_option(struct options *options, int option)
-{
-	switch (option) {
-	case 'f':
-		options->futex = true;
-		break;
-	case 'e':
-		options->events[options->nr_events++] = optarg;
-		break;
-	case 'n':
-		options->names = true;
-		break;
-	case 'p':
-		options->pid = need_pid(optarg);
-		break;
-	case 'd':
-		options->duration = parse_duration(optarg);
-		break;
-	case 'b':
-		options->buffer_kib = need_number("a size in KiB", optarg);
-		break;
-	case 'o':
-		options->recording = optarg;
-		break;
-	case 's':
-		options->folded = optarg;
-		break;
-	case 'g':
-		options->svg = optarg;
-		break;
-	default:
-		die_usage("record has no such option, or it lacks its value");
-	}
-}
-
-static void parse_options(struct options *options, int argc, char **argv)
-{
-	static const struct option known[] = {
-		{ "futex", no_argument, NULL, 'f' },
-		{ "event", required_argument, NULL, 'e' },
-		{ "names", no_argument, NULL, 'n' },
-		{ "duration", required_argument, NULL, 'd' },
-		{ "buffer", required_argument, NULL, 'b' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "folded", required_argument, NULL, 's' },
-		{ "flamegraph", required_argument, NULL, 'g' },
-		{ }
-	};
-	int option;
-
-	*options = (struct options){ 0 };
-	options->events = need(calloc(argc, sizeof(*options->events)));
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+p:o:", known, NULL)) != -1)
-		parse_option(options, option);
-	if (optind < argc) {
-		if (strcmp(argv[optind - 1], "--"))
-			die_usage("a command to record comes after '--'");
-		options->command = argv + optind;
-	}
-	if (options->command && options->pid)
-		die_usage("a command or -p, not both");
-}
 
 /* ------------------------------------------------------------------ records */
 
@@ -309,14 +222,14 @@ static void catch_signals(void)
 		sigaction(caught[i], &action, NULL);
 }
 
-static bool has_ended(const struct options *options, struct child *child)
+static bool has_ended(const struct record_options *options, struct child *child)
 {
 	if (options->command)
 		return child_has_ended(child);
 	return options->pid && kill(options->pid, 0) && errno == ESRCH;
 }
 
-static void record(struct recording *recording, const struct options *options,
+static void record(struct recording *recording, const struct record_options *options,
 		   struct child *child)
 {
 	bool ended = false;
@@ -415,7 +328,7 @@ static void note_losses(struct recording *recording)
 }
 
 static void write_trees(const struct selection *selection, const struct outputs *outputs,
-			const struct options *options)
+			const struct record_options *options)
 {
 	struct tree *tree = tree_new(selection, TREE_FUNCTIONS);
 
@@ -441,7 +354,7 @@ static void write_recording(struct profile *profile, FILE *to, const char *path)
 }
 
 static void report(struct recording *recording, const struct outputs *outputs,
-		   const struct options *options)
+		   const struct record_options *options)
 {
 	const struct event_names names = { event_name, &recording->session };
 	const struct join_counts *counts = join_counts(recording->join);
@@ -465,7 +378,7 @@ static void report(struct recording *recording, const struct outputs *outputs,
 /* ------------------------------------------------------------------ the whole */
 
 static void open_recording(struct recording *recording,
-			   const struct options *options)
+			   const struct record_options *options)
 {
 	struct session *session = &recording->session;
 
@@ -487,7 +400,7 @@ static void open_recording(struct recording *recording,
 	recording->join = join_new(add_stack, recording);
 }
 
-static void start(struct recording *recording, const struct options *options,
+static void start(struct recording *recording, const struct record_options *options,
 		  struct child *child)
 {
 	struct session *session = &recording->session;
@@ -522,7 +435,7 @@ static void close_recording(struct recording *recording)
  * What cannot be written is to be known before anything is recorded, and what is there goes
  * only if something can be.
  */
-static struct outputs open_outputs(const struct options *options)
+static struct outputs open_outputs(const struct record_options *options)
 {
 	return (struct outputs){
 		.folded = output_open(options->folded),
@@ -531,7 +444,7 @@ static struct outputs open_outputs(const struct options *options)
 	};
 }
 
-static void record_all(struct recording *recording, const struct options *options,
+static void record_all(struct recording *recording, const struct record_options *options,
 		       struct child *child)
 {
 	struct profile_about *about = profile_about(recording->profile, false);
@@ -549,11 +462,11 @@ static void record_all(struct recording *recording, const struct options *option
 int cmd_record(int argc, char **argv)
 {
 	struct recording recording;
-	struct options options;
+	struct record_options options;
 	struct child child = { 0 };
 	struct outputs outputs;
 
-	parse_options(&options, argc, argv);
+	record_options_parse(&options, argc, argv);
 	need_codectl();
 	catch_signals();
 	open_recording(&recording, &options);
@@ -561,6 +474,6 @@ int cmd_record(int argc, char **argv)
 	record_all(&recording, &options, &child);
 	report(&recording, &outputs, &options);
 	close_recording(&recording);
-	free(options.events);
+	record_options_free(&options);
 	return 0;
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record_options.h"
+#include "tool.h"
+
+static double parse_duration(const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds > 0) || seconds > 1e9)
+		die_usage("not a number of seconds: %s", text);
+	return seconds;
+}
+
+static void parse_option(struct record_options *options, int option)
+{
+	switch (option) {
+	case 'f':
+		options->futex = true;
+		break;
+	case 'e':
+		options->events[options->nr_events++] = optarg;
+		break;
+	case 'n':
+		options->names = true;
+		break;
+	case 'p':
+		options->pid = need_pid(optarg);
+		break;
+	case 'd':
+		options->duration = parse_duration(optarg);
+		break;
+	case 'b':
+		options->buffer_kib = need_number("a size in KiB", optarg);
+		break;
+	case 'o':
+		options->recording = optarg;
+		break;
+	case 's':
+		options->folded = optarg;
+		break;
+	case 'g':
+		options->svg = optarg;
+		break;
+	default:
+		die_usage("record has no such option, or it lacks its value");
+	}
+}
+
+void record_options_parse(struct record_options *options, int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "futex", no_argument, NULL, 'f' },
+		{ "event", required_argument, NULL, 'e' },
+		{ "names", no_argument, NULL, 'n' },
+		{ "duration", required_argument, NULL, 'd' },
+		{ "buffer", required_argument, NULL, 'b' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "folded", required_argument, NULL, 's' },
+		{ "flamegraph", required_argument, NULL, 'g' },
+		{ }
+	};
+	int option;
+
+	*options = (struct record_options){ 0 };
+	options->events = need(calloc(argc, sizeof(*options->events)));
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "+p:o:", known, NULL)) != -1)
+		parse_option(options, option);
+	if (optind < argc) {
+		if (strcmp(argv[optind - 1], "--"))
+			die_usage("a command to record comes after '--'");
+		options->command = argv + optind;
+	}
+	if (options->command && options->pid)
+		die_usage("a command or -p, not both");
+}
+
+void record_options_free(struct record_options *options)
+{
+	free(options->events);
+}

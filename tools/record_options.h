@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is to be recorded, as the command line of codectl record says.
+ */
+#ifndef RECORD_OPTIONS_H
+#define RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct record_options {
+	bool futex, names;
+	char **events;		/* room for all */
+	size_t nr_events;
+	pid_t pid;
+	char **command;
+	double duration;	/* seconds, 0: until it ends */
+	unsigned long buffer_kib;
+	const char *folded, *svg, *recording;
+};
+
+/* Exits where they make no sense.  Their strings are those of @argv. */
+void record_options_parse(struct record_options *options, int argc, char **argv);
+void record_options_free(struct record_options *options);
+
+#endif
