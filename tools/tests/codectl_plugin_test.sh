@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Tests of the plugin of libtraceevent in the guest, with stock trace-cmd, as TAP.
+#
+# What is called by check() looks unreachable:
+# shellcheck disable=SC2317
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=common.sh
+. "$here/common.sh"
+
+hold_tracepoints
+rounds=50
+[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=10
+
+# record PROGRAM - its trace is in trace.dat
+record()
+{
+	trace-cmd record -q -o "$out/trace.dat" -e syscalls:sys_enter_futex \
+		-O userstacktrace_delay "$1" 2 "$rounds" > "$out/stdout" 2> "$out/stderr"
+}
+
+# report [OPTION]... - of trace.dat, as trace-cmd prints it with the plugin
+report()
+{
+	TRACEEVENT_PLUGIN_DIR=$here/plugins trace-cmd report -i "$out/trace.dat" "$@" \
+		> "$out/report" 2> "$out/stderr" && ! grep -v '^cpus=' "$out/stderr"
+}
+
+# stacks INNERMOST... - how many stacks have these frames on top, as extended expressions
+stacks()
+{
+	printf '%s\n' "$@" | awk '
+		NR == FNR { want[++wanted] = $0; next }
+		/user_unwind_stack:/ { all += at == wanted; at = 0; next }
+		/^ => / { if (at >= 0 && at < wanted) at = $0 ~ "^ => " want[at + 1] ? at + 1 : -1; next }
+		{ all += at == wanted; at = 0 }
+		END { print all + (at == wanted) }' - "$out/report"
+}
+
+# has COUNT INNERMOST... - at least so many
+has()
+{
+	want=$1
+	shift
+	[ "$(stacks "$@")" -ge "$want" ]
+}
+
+# has_no INNERMOST
+has_no()
+{
+	[ "$(stacks "$1")" = 0 ]
+}
+
+hexadecimal='0x[0-9a-f]+'
+libc="\\(/usr/lib64/libc.so.6\\+$hexadecimal\\)"
+program="\\($here/contend\\+$hexadecimal\\)"
+
+check "trace-cmd records" record "$here/contend"
+check "trace-cmd prints the trace with the plugin" report
+check "stacks have the functions of C library and program" has "$rounds" \
+	"syscall\\+$hexadecimal $libc" "take\\+$hexadecimal $program" \
+	"turn\\+$hexadecimal $program" "worker\\+$hexadecimal $program" "start_thread\\+"
+check "both of the program's that make the call" has "$rounds" "syscall\\+" "give\\+" "turn\\+"
+check "the cookie has the name of its event" \
+	grep -q 'user_unwind: *cookie=[0-9a-f]* of sys_enter_futex$' "$out/report"
+check "a file has its path and build-id" \
+	grep -q "file_map: *id=0x[0-9a-f]* $here/contend, build-id $(cat "$here/contend.build-id")$" \
+	"$out/report"
+
+check "functions can be done without" report -O codectl:functions=0
+check "a frame is a file and an offset then" has "$rounds" \
+	"/usr/lib64/libc.so.6\\+$hexadecimal$" "$here/contend\\+$hexadecimal$"
+
+cp "$here/contend" "$out/program"
+check "a program of one's own is recorded" record "$out/program"
+check "it is printed" report
+check "its functions have names" has 1 "syscall\\+" "(take|give)\\+$hexadecimal \\($out/program"
+cp "$here/silent" "$out/program"
+check "printed when another program has its path" report
+check "no function of that is named" has_no "[^ ]+ \\($out/program"
+check "functions of the C library are" has 1 "syscall\\+" "$out/program\\+$hexadecimal$"
+rm "$out/program"
+mkfifo "$out/program"
+check "a pipe at its path is not waited for" report
+check "nor is it a name" has 1 "syscall\\+" "$out/program\\+$hexadecimal$"
+rm "$out/program"
+
+trace-cmd report -i "$out/trace.dat" > "$out/report" 2> "$out/stderr"
+check "without the plugin, the trace is as its format says" \
+	grep -q 'user_unwind_stack: *cookie=.* frames=' "$out/report"
+finish
