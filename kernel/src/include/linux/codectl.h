@@ -111,6 +111,9 @@ struct codectl_names {
 
 typedef void (*codectl_names_func_t)(const struct codectl_names *names,
 				     void *data);
+/* No shorter wait has an event task_waited. */
+extern u64 codectl_wait_min_us;
+
 typedef void (*codectl_replay_func_t)(pid_t pid,
 				      const struct codectl_region *region,
 				      struct codectl_names *names, void *data);

@@ -455,6 +455,10 @@ static const struct file_operations code_replay_fops = {
 	.release	= tracing_release_generic_tr,
 };
 
+static struct trace_min_max_param wait_min_us = {
+	.val	= &codectl_wait_min_us,
+};
+
 /**
  * trace_user_unwind_create_files() - make the files of an instance
  * @tr: the instance
@@ -464,6 +468,9 @@ void trace_user_unwind_create_files(struct trace_array *tr, struct dentry *dir)
 {
 	trace_create_file("code_replay", TRACE_MODE_WRITE, dir, tr,
 			  &code_replay_fops);
+	if (tr->flags & TRACE_ARRAY_FL_GLOBAL)
+		trace_create_file("code_wait_min_us", TRACE_MODE_WRITE, dir,
+				  &wait_min_us, &trace_min_max_fops);
 }
 
 static enum print_line_t print_user_unwind(struct trace_iterator *iter,

@@ -10,4 +10,7 @@ struct mm_struct;
 void codectl_trace_register(struct mm_struct *mm, pid_t pid,
 			    const struct codectl_region *region);
 
+int codectl_waits_begin(void);
+void codectl_waits_end(void);
+
 #endif /* _UNWIND_EVENTS_H */

@@ -5,8 +5,11 @@
 #if !defined(_TRACE_CODECTL_H) || defined(TRACE_HEADER_MULTI_READ)
 #define _TRACE_CODECTL_H
 
+#include <linux/compat.h>
+#include <linux/sched/task_stack.h>
 #include <linux/tracepoint.h>
 #include <linux/unwind_user_types.h>
+#include <asm/syscall.h>
 
 struct codectl_attachment;
 struct codectl_names;
@@ -27,6 +30,9 @@ enum codectl_detach_reason {
 	CODECTL_DETACH_CLOSED,
 	CODECTL_DETACH_WRITTEN,
 };
+
+int codectl_waits_begin(void);
+void codectl_waits_end(void);
 
 #endif
 
@@ -216,6 +222,41 @@ TRACE_EVENT(unwind_stop,
 	TP_printk("ip=0x%llx sp=0x%llx frames=%u reason=%s",
 		  __entry->ip, __entry->sp, __entry->nr,
 		  __print_symbolic(__entry->reason, UNWIND_USER_STOP_NAMES))
+);
+
+TRACE_EVENT_FN(task_waited,
+
+	TP_PROTO(u64 ns, char state),
+
+	TP_ARGS(ns, state),
+
+	TP_STRUCT__entry(
+		__field(u64,	ns)
+		__field(s64,	nr)
+		__field(u64,	arg0)
+		__field(u64,	arg1)
+		__field(char,	state)
+		__field(u8,	compat)
+	),
+
+	TP_fast_assign(
+		struct pt_regs *regs = task_pt_regs(current);
+		unsigned long args[6];
+
+		syscall_get_arguments(current, regs, args);
+		__entry->ns = ns;
+		__entry->nr = syscall_get_nr(current, regs);
+		__entry->arg0 = args[0];
+		__entry->arg1 = args[1];
+		__entry->state = state;
+		__entry->compat = in_compat_syscall();
+	),
+
+	TP_printk("ns=%llu state=%c nr=%lld args=0x%llx,0x%llx compat=%u",
+		  __entry->ns, __entry->state, __entry->nr, __entry->arg0,
+		  __entry->arg1, __entry->compat),
+
+	codectl_waits_begin, codectl_waits_end
 );
 
 #endif /* _TRACE_CODECTL_H */
