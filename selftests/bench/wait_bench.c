@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a switch between two processes takes that have each other wait: untraced, while
+ * longer waits are recorded, while all are, and with the scheduler's own event for all.
+ */
+#include <sys/wait.h>
+
+#include "../codectl_test.h"
+#include "../tracefs.h"
+#include "bench.h"
+
+#define TRIPS	200
+#define ROUNDS	30
+/* More than a wait takes here, in microseconds. */
+#define LONG	"1000000"
+
+static struct tracefs t, top;
+static int to[2], from[2];
+
+static _Noreturn void answer(void)
+{
+	char c;
+
+	while (read(to[0], &c, 1) == 1 && write(from[1], &c, 1) == 1)
+		;
+	_exit(0);
+}
+
+/* Each trip is two switches, as both are on one CPU. */
+static double switch_insns(void *)
+{
+	uint64_t start = ticks();
+	char c = 0;
+
+	for (int i = 0; i < TRIPS; i++)
+		if (write(to[1], &c, 1) != 1 || read(from[0], &c, 1) != 1)
+			die("pipe");
+	return (double)(ticks() - start) / TRIPS / 2;
+}
+
+static void measure(const char *who)
+{
+	result("wait", who, 0, least(switch_insns, NULL, ROUNDS), "insns");
+}
+
+static void set(const struct tracefs *instance, const char *file, const char *text)
+{
+	if (tracefs_write(instance, file, text))
+		die(file);
+}
+
+static void record_waits(const char *least_us, const char *who)
+{
+	set(&top, "code_wait_min_us", least_us);
+	set(&t, "events/codectl/task_waited/enable", "1");
+	measure(who);
+	set(&t, "events/codectl/task_waited/enable", "0");
+	set(&top, "code_wait_min_us", "0");
+}
+
+int main(void)
+{
+	tracefs_top(&top);
+	if (tracefs_open(&t, "bench") || pipe(to) || pipe(from))
+		die("tracefs");
+	stay_on(0);
+	if (!fork())
+		answer();
+	measure("untraced");
+	set(&t, USER_STACKS, "1");
+	record_waits(LONG, "longer-waits");
+	record_waits("0", "all-waits");
+	set(&t, "events/sched/sched_switch/enable", "1");
+	measure("sched_switch");
+	set(&t, "events/sched/sched_switch/enable", "0");
+	measure("untraced-again");
+	close(to[1]);
+	wait(NULL);
+	return tracefs_close(&t) ? 1 : 0;
+}
