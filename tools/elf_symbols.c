@@ -4,7 +4,7 @@
 
 #include "elf_symbols.h"
 
-struct function_symbol {
+struct sized_symbol {
 	uint64_t start, end;
 	uint64_t reach;		/* the highest @end up to here */
 	const char *name;
@@ -14,7 +14,7 @@ struct function_symbol {
 
 struct elf_symbols {
 	size_t nr;
-	struct function_symbol symbol[];
+	struct sized_symbol symbol[];
 };
 
 static int rank_of(unsigned char info)
@@ -32,7 +32,7 @@ static int rank_of(unsigned char info)
 /* Of those that start at one place the best comes last. */
 static int by_start(const void *one, const void *other)
 {
-	const struct function_symbol *a = one, *b = other;
+	const struct sized_symbol *a = one, *b = other;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
@@ -41,10 +41,11 @@ static int by_start(const void *one, const void *other)
 	return a->number > b->number ? -1 : 1;
 }
 
-static bool is_function(const GElf_Sym *symbol)
+static bool covers_memory(const GElf_Sym *symbol)
 {
 	switch (GELF_ST_TYPE(symbol->st_info)) {
 	case STT_FUNC:
+	case STT_OBJECT:
 	case STT_GNU_IFUNC:
 	case STT_NOTYPE:
 		return symbol->st_shndx != SHN_UNDEF && symbol->st_size;
@@ -53,18 +54,18 @@ static bool is_function(const GElf_Sym *symbol)
 	}
 }
 
-static bool read_symbol(Dwfl_Module *module, int number, struct function_symbol *symbol)
+static bool read_symbol(Dwfl_Module *module, int number, struct sized_symbol *symbol)
 {
 	GElf_Addr address = 0;
 	GElf_Sym sym = { 0 };
 	const char *name = dwfl_module_getsym_info(module, number, &sym, &address, NULL, NULL,
 						   NULL);
 
-	*symbol = (struct function_symbol){
+	*symbol = (struct sized_symbol){
 		.start = address, .name = name, .binding = rank_of(sym.st_info),
 		.number = number,
 	};
-	return name && *name && is_function(&sym) &&
+	return name && *name && covers_memory(&sym) &&
 	       !__builtin_add_overflow(address, sym.st_size, &symbol->end);
 }
 
@@ -109,7 +110,7 @@ const char *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address
 			high = middle;
 	}
 	while (low-- > 0 && symbols->symbol[low].reach > address) {
-		const struct function_symbol *symbol = &symbols->symbol[low];
+		const struct sized_symbol *symbol = &symbols->symbol[low];
 
 		if (symbol->end <= address)
 			continue;

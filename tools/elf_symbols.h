@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbols of functions of a module, by address: libdwfl looks at all of them for each
+ * The symbols of functions and variables of a module, by address: libdwfl looks at all of them for each
  * address, which takes minutes for many addresses of a large program.
  */
 #ifndef ELF_SYMBOLS_H
@@ -16,7 +16,7 @@ struct elf_symbols *elf_symbols_new(Dwfl_Module *module);
 void elf_symbols_free(struct elf_symbols *symbols);
 
 /*
- * The name of the function that covers @address of libdwfl, and the distance from its start;
+ * The name of what covers @address of libdwfl, and the distance from its start;
  * NULL if none does.  What has no size covers nothing.
  */
 const char *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address,

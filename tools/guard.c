@@ -40,8 +40,25 @@ static bool remove_instances(const char *const *paths)
 	return good;
 }
 
+/* Somebody else may have set it meanwhile. */
+static void set_back(const struct guard_setting *set)
+{
+	char text[64];
+	int fd = open(set->path, O_RDWR | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	text[len > 0 ? len : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (!strcmp(text, set->ours) &&
+	    pwrite(fd, set->before, strlen(set->before), 0) < 0)
+		text[0] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
 /* In a session of its own: no terminal's signals, and nothing inherited open. */
-static void __attribute__((noreturn)) stand_guard(int end, const char *const *paths)
+static void __attribute__((noreturn)) stand_guard(int end, const char *const *paths,
+						  const struct guard_setting *set)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	int null = open("/dev/null", O_RDWR);
@@ -58,6 +75,8 @@ static void __attribute__((noreturn)) stand_guard(int end, const char *const *pa
 	close_range(4, ~0U, 0);
 	while (read(3, &byte, 1) < 0 && errno == EINTR)
 		;
+	if (set)
+		set_back(set);
 	_exit(remove_instances(paths) ? 0 : EXIT_FAILED);
 }
 
@@ -90,7 +109,7 @@ static void __attribute__((noreturn)) give_up(const char *const *paths, const ch
 	die("cannot %s: %s", what, strerror(error));
 }
 
-void guard_start(const char *const *paths)
+void guard_start(const char *const *paths, const struct guard_setting *set)
 {
 	int ends[2];
 
@@ -99,7 +118,7 @@ void guard_start(const char *const *paths)
 	guard = fork();
 	if (!guard) {
 		close(ends[1]);
-		stand_guard(ends[0], paths);
+		stand_guard(ends[0], paths, set);
 	}
 	close(ends[0]);
 	alive = ends[1];

@@ -4,11 +4,17 @@
 
 #include <stdbool.h>
 
+/* A file that is set back to @before, where it has still the text that is @ours. */
+struct guard_setting {
+	const char *path, *ours, *before;
+};
+
 /*
  * Starts a process that removes the directories @paths, instances of tracefs, as soon
- * as this one has ended, however it ends, or calls guard_end().  A NULL ends them.
+ * as this one has ended, however it ends, or calls guard_end(), and sets back what is
+ * @set, unless that is NULL.  A NULL ends the paths.
  */
-void guard_start(const char *const *paths);
+void guard_start(const char *const *paths, const struct guard_setting *set);
 
 /* False if one of them could not be removed. */
 bool guard_end(void);

@@ -12,7 +12,7 @@
 /* The latest event of a task and type on a CPU. */
 struct recent {
 	int32_t tid;
-	uint32_t type;
+	struct traced_event event;
 };
 
 struct cpu {
@@ -21,7 +21,7 @@ struct cpu {
 };
 
 struct type_count {
-	uint32_t type;
+	struct traced_event event;
 	unsigned long count;
 };
 
@@ -100,7 +100,7 @@ static int compare_recent(const void *one, const void *other)
 
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
-	return a->type < b->type ? -1 : a->type > b->type;
+	return a->event.type < b->event.type ? -1 : a->event.type > b->event.type;
 }
 
 static struct cpu *get_cpu(struct join *join, int cpu)
@@ -115,17 +115,20 @@ static struct cpu *get_cpu(struct join *join, int cpu)
 	return &join->cpus[cpu];
 }
 
-void join_event(struct join *join, int cpu_nr, int32_t tid, uint32_t type)
+void join_event(struct join *join, int cpu_nr, int32_t tid, const struct traced_event *event)
 {
 	struct cpu *cpu = get_cpu(join, cpu_nr);
-	struct recent key = { tid, type }, *event;
+	struct recent key = { tid, *event }, *recent;
+	struct recent **found = tfind(&key, &cpu->recent, compare_recent);
 
 	join->counts.events++;
-	if (tfind(&key, &cpu->recent, compare_recent))
+	if (found) {
+		**found = key;
 		return;
-	event = need(malloc(sizeof(*event)));
-	*event = key;
-	need(tsearch(event, &cpu->recent, compare_recent));
+	}
+	recent = need(malloc(sizeof(*recent)));
+	*recent = key;
+	need(tsearch(recent, &cpu->recent, compare_recent));
 	cpu->nr_recent++;
 }
 
@@ -161,30 +164,41 @@ static struct joint *get_entry(struct join *join, uint64_t cookie)
 	return entry;
 }
 
+static void count_event(struct joint *entry, const struct traced_event *event)
+{
+	struct type_count *type = entry->types;
+	size_t i = 0;
+
+	while (i < entry->nr_types && (type[i].event.type != event->type ||
+				       type[i].event.kind != event->kind))
+		i++;
+	if (i == entry->nr_types) {
+		type = need(reallocarray(type, i + 1, sizeof(*type)));
+		type[i] = (struct type_count){
+			.event = { .type = event->type, .kind = event->kind },
+		};
+		entry->types = type;
+		entry->nr_types++;
+	}
+	if (__builtin_add_overflow(type[i].event.ns, event->ns, &type[i].event.ns))
+		type[i].event.ns = UINT64_MAX;
+	type[i].count++;
+}
+
 void join_cookie(struct join *join, int cpu_nr, int32_t tid,
 		 const struct cookie_record *record)
 {
 	struct cpu *cpu = get_cpu(join, cpu_nr);
-	struct recent key = { tid, record->event };
-	struct joint *entry;
-	size_t i;
+	struct recent key = { tid, { .type = record->event } }, **found;
 
-	if (!tfind(&key, &cpu->recent, compare_recent) &&
-	    !tfind(&key, &cpu->older, compare_recent)) {
+	found = tfind(&key, &cpu->recent, compare_recent);
+	if (!found)
+		found = tfind(&key, &cpu->older, compare_recent);
+	if (!found) {
 		join->counts.stray_cookies++;
 		return;
 	}
-	entry = get_entry(join, record->cookie);
-	for (i = 0; i < entry->nr_types; i++)
-		if (entry->types[i].type == record->event)
-			break;
-	if (i == entry->nr_types) {
-		entry->types = need(reallocarray(entry->types, i + 1,
-						 sizeof(*entry->types)));
-		entry->types[i] = (struct type_count){ record->event, 0 };
-		entry->nr_types++;
-	}
-	entry->types[i].count++;
+	count_event(get_entry(join, record->cookie), &(*found)->event);
 	join->counts.asked++;
 }
 
@@ -251,8 +265,7 @@ static void settle(struct join *join, struct joint *entry)
 		counts->joined += type->count;
 		if (stack->stop != STOP_COMPLETE)
 			counts->truncated += type->count;
-		for (unsigned long n = 0; n < type->count; n++)
-			join->joined(join->context, type->type, stack);
+		join->joined(join->context, &type->event, type->count, stack);
 	}
 }
 

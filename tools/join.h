@@ -24,8 +24,16 @@ struct join_stack {
 	struct frame frames[];
 };
 
-/* One event of that type has that stack, which the function may change. */
-typedef void (*join_fn)(void *context, uint32_t type, struct join_stack *stack);
+/* What is known of an event, but for its stack. */
+struct traced_event {
+	uint32_t type;		/* of its record */
+	uint32_t kind;		/* what else tells it from others, as the caller numbers that */
+	uint64_t ns;		/* that it took */
+};
+
+/* So many events of that kind have that stack, which the function may change; ns of all. */
+typedef void (*join_fn)(void *context, const struct traced_event *event,
+			unsigned long count, struct join_stack *stack);
 
 struct join_counts {
 	unsigned long events;		/* records that are not ours */
@@ -41,7 +49,7 @@ struct join_counts {
 struct join *join_new(join_fn joined, void *context);
 void join_free(struct join *join);
 
-void join_event(struct join *join, int cpu, int32_t tid, uint32_t type);
+void join_event(struct join *join, int cpu, int32_t tid, const struct traced_event *event);
 void join_cookie(struct join *join, int cpu, int32_t tid,
 		 const struct cookie_record *record);
 void join_stack(struct join *join, int32_t tid,

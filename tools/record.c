@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blocked.h"
 #include "child.h"
 #include "code_names.h"
 #include "report/output.h"
@@ -20,6 +21,7 @@
 #include "stacks.h"
 #include "symbol.h"
 #include "tool.h"
+#include "wait_kind.h"
 
 /* Between two looks at the buffers. */
 #define PERIOD_MS	50
@@ -37,6 +39,8 @@ struct recording {
 	struct session session;
 	struct record_layout layout;
 	struct name_layout name_layout;
+	struct wait_layout wait_layout;	/* type -1: waits are not recorded */
+	struct blocked *blocked;	/* who waits at the end; NULL: that is not known */
 	struct join *join;
 	struct stacks *stacks;
 	struct frames *frames;
@@ -51,6 +55,7 @@ struct recording {
 	unsigned long lost_names;
 	unsigned long malformed;
 	unsigned long left_out;
+	unsigned long not_interrupted;	/* threads whose last wait is not told */
 };
 
 static volatile sig_atomic_t interrupted, reports;
@@ -77,18 +82,21 @@ static bool must_stop(struct recording *recording)
 }
 
 /* Its compiled code has the names of when it was taken. */
-static void add_stack(void *context, uint32_t type, struct join_stack *stack)
+static void add_stack(void *context, const struct traced_event *event, unsigned long count,
+		      struct join_stack *stack)
 {
 	struct recording *recording = context;
 	pid_t pid = stacks_process(recording->stacks, stack->tid);
 
+	if (event->kind == WAIT_STOPPED_BY_US)
+		return;
 	/* Most processes have one thread, which has their number. */
 	if (!pid)
 		pid = stack->tid;
 	frames_note(recording->frames, stack->frames, stack->nr, pid);
 	frames_number(recording->frames, stack->frames, stack->nr, pid, stack->time);
-	if (!stacks_add(recording->stacks, type, stack))
-		recording->left_out++;
+	if (!stacks_add(recording->stacks, event, count, stack))
+		recording->left_out += count;
 }
 
 /* The process is the same for as long as one of its threads is there. */
@@ -99,10 +107,30 @@ static void take_file(struct recording *recording, const struct file_record *fil
 	frames_add_file(recording->frames, file, pid ? pid : tid);
 }
 
+static bool take_wait(struct recording *recording, struct traced_event *event, int32_t tid,
+		      const struct tep_record *record)
+{
+	enum blocked_event blocked = BLOCKED_NOT;
+	struct wait_record wait;
+
+	if (!wait_record_parse(&wait, &recording->wait_layout, record->data, record->size))
+		return false;
+	if (recording->blocked)
+		blocked = blocked_event(recording->blocked, tid, record->ts, wait.state);
+	event->ns = wait.ns;
+	event->kind = wait_kind(&wait);
+	if (blocked == BLOCKED_STILL)
+		event->kind |= WAIT_STILL;
+	else if (blocked == BLOCKED_STOP)
+		event->kind = WAIT_STOPPED_BY_US;
+	return true;
+}
+
 static bool take_record(struct recording *recording, int type, int32_t tid,
 			int cpu, const struct tep_record *record)
 {
 	const struct record_layout *layout = &recording->layout;
+	struct traced_event event = { .type = type };
 	struct cookie_record cookie;
 	struct stack_record stack;
 	struct file_record file;
@@ -123,7 +151,10 @@ static bool take_record(struct recording *recording, int type, int32_t tid,
 			return false;
 		take_file(recording, &file, tid);
 	} else {
-		join_event(recording->join, cpu, tid, type);
+		if (type == recording->wait_layout.type &&
+		    !take_wait(recording, &event, tid, record))
+			return false;
+		join_event(recording->join, cpu, tid, &event);
 	}
 	return true;
 }
@@ -229,6 +260,33 @@ static bool has_ended(const struct record_options *options, struct child *child)
 	return options->pid && kill(options->pid, 0) && errno == ESRCH;
 }
 
+/* On standard error, and in the recording. */
+static void tell(struct recording *recording, unsigned long count, const char *what)
+{
+	const struct profile_note note = { .text = what, .count = count };
+
+	fprintf(stderr, "codectl: %lu %s\n", count, what);
+	profile_note(recording->profile, &note);
+}
+
+static void tell_deadlock(void *context, unsigned long nr, const char *text)
+{
+	tell(context, nr, text);
+}
+
+/* Their stacks come only as they go on. */
+static void find_blocked(struct recording *recording, pid_t pid)
+{
+	struct symbols *symbols = symbols_new();
+
+	recording->blocked = blocked_find(pid);
+	blocked_deadlocks(recording->blocked, symbols, tell_deadlock, recording);
+	recording->not_interrupted = blocked_interrupt(recording->blocked);
+	symbols_free(symbols);
+	pause_ms(PERIOD_MS);
+	read_buffers(recording);
+}
+
 static void record(struct recording *recording, const struct record_options *options,
 		   struct child *child)
 {
@@ -241,6 +299,8 @@ static void record(struct recording *recording, const struct record_options *opt
 		ended = has_ended(options, child);
 		read_buffers(recording);
 	}
+	if (options->wait && !ended && (options->command || options->pid))
+		find_blocked(recording, options->command ? child->pid : options->pid);
 	if (options->command)
 		child_terminate(child);
 	if (!recording->stopped)
@@ -279,27 +339,23 @@ static void find_processes(struct recording *recording)
 
 /* ------------------------------------------------------------------- report */
 
-static const char *event_name(void *context, uint32_t type)
+static struct profile_event describe_event(void *context, uint32_t type, uint32_t kind)
 {
 	static char name[256];
 	struct session *session = context;
 	struct tep_event *event = tep_find_event(session->tep, type);
 
-	if (!event)
-		return "unknown event";
-	snprintf(name, sizeof(name), "%s:%s", event->system, event->name);
-	return name;
+	if (kind)
+		return (struct profile_event){ .name = wait_kind_name(kind), .timed = true };
+	if (event)
+		snprintf(name, sizeof(name), "%s:%s", event->system, event->name);
+	return (struct profile_event){ .name = event ? name : "unknown event" };
 }
 
-/* On standard error, and in the recording. */
 static void note_unless_none(struct recording *recording, unsigned long count, const char *what)
 {
-	const struct profile_note note = { .text = what, .count = count };
-
-	if (!count)
-		return;
-	fprintf(stderr, "codectl: %lu %s\n", count, what);
-	profile_note(recording->profile, &note);
+	if (count)
+		tell(recording, count, what);
 }
 
 static void note_losses(struct recording *recording)
@@ -311,6 +367,9 @@ static void note_losses(struct recording *recording)
 			 "events left out: parts of their stack are lost");
 	note_unless_none(recording, recording->left_out,
 			 "events left out: there are too many different stacks");
+	note_unless_none(recording, recording->not_interrupted,
+			 "threads wait in calls that would end if they were interrupted: "
+			 "their last wait is left out");
 	note_unless_none(recording, counts->events - counts->asked,
 			 "events asked for no stack, as those of the kernel's threads");
 	note_unless_none(recording, counts->pending,
@@ -356,14 +415,15 @@ static void write_recording(struct profile *profile, FILE *to, const char *path)
 static void report(struct recording *recording, const struct outputs *outputs,
 		   const struct record_options *options)
 {
-	const struct event_names names = { event_name, &recording->session };
+	const struct event_names names = { describe_event, &recording->session };
 	const struct join_counts *counts = join_counts(recording->join);
 	struct selection selection = select_all(recording->profile);
 	size_t different;
 
 	find_processes(recording);
 	reports = 1;
-	stacks_fill(recording->stacks, recording->frames, &names, recording->profile);
+	recording->left_out += stacks_fill(recording->stacks, recording->frames, &names,
+					   recording->profile);
 	select_unit(&selection);
 	different = listing_write(&selection, outputs->recording ? NULL : stdout);
 	finish_output();
@@ -384,7 +444,9 @@ static void open_recording(struct recording *recording,
 
 	*recording = (struct recording){ 0 };
 	session_check();
-	if (options->futex || !options->nr_events)
+	if (options->wait)
+		session_add_waits(session, options->min_wait_us);
+	else if (options->futex || !options->nr_events)
 		session_add_event(session, "syscalls:sys_enter_futex");
 	for (size_t i = 0; i < options->nr_events; i++)
 		session_add_event(session, options->events[i]);
@@ -393,6 +455,9 @@ static void open_recording(struct recording *recording,
 		die("this kernel's records of user stacks have another form");
 	if (options->names && !name_layout_read(&recording->name_layout, session->tep))
 		die("there is another event codectl_name, of other fields");
+	recording->wait_layout.type = -1;
+	if (options->wait && !wait_layout_read(&recording->wait_layout, session->tep))
+		die("this kernel's tasks tell of their waits in another form");
 	recording->names = options->names ? code_names_new() : NULL;
 	recording->stacks = stacks_new();
 	recording->profile = profile_new();
@@ -426,6 +491,8 @@ static void close_recording(struct recording *recording)
 	stacks_free(recording->stacks);
 	profile_free(recording->profile);
 	frames_free(recording->frames);
+	if (recording->blocked)
+		blocked_free(recording->blocked);
 	if (recording->names)
 		code_names_free(recording->names);
 	session_close(&recording->session);

@@ -6,6 +6,9 @@
 #include "record_options.h"
 #include "tool.h"
 
+/* Shorter waits cost more to record than they take. */
+#define MIN_WAIT_US	100
+
 static double parse_duration(const char *text)
 {
 	char *end;
@@ -27,6 +30,12 @@ static void parse_option(struct record_options *options, int option)
 		break;
 	case 'n':
 		options->names = true;
+		break;
+	case 'w':
+		options->wait = true;
+		break;
+	case 'm':
+		options->min_wait_us = need_number("a number of microseconds", optarg);
 		break;
 	case 'p':
 		options->pid = need_pid(optarg);
@@ -57,6 +66,8 @@ void record_options_parse(struct record_options *options, int argc, char **argv)
 		{ "futex", no_argument, NULL, 'f' },
 		{ "event", required_argument, NULL, 'e' },
 		{ "names", no_argument, NULL, 'n' },
+		{ "wait", no_argument, NULL, 'w' },
+		{ "min-wait", required_argument, NULL, 'm' },
 		{ "duration", required_argument, NULL, 'd' },
 		{ "buffer", required_argument, NULL, 'b' },
 		{ "output", required_argument, NULL, 'o' },
@@ -78,6 +89,12 @@ void record_options_parse(struct record_options *options, int argc, char **argv)
 	}
 	if (options->command && options->pid)
 		die_usage("a command or -p, not both");
+	if (options->wait && (options->futex || options->nr_events))
+		die_usage("waits or events, not both");
+	if (options->min_wait_us && !options->wait)
+		die_usage("--min-wait is of --wait");
+	if (options->wait && !options->min_wait_us)
+		options->min_wait_us = MIN_WAIT_US;
 }
 
 void record_options_free(struct record_options *options)

@@ -10,12 +10,13 @@
 #include <sys/types.h>
 
 struct record_options {
-	bool futex, names;
+	bool futex, names, wait;
 	char **events;		/* room for all */
 	size_t nr_events;
 	pid_t pid;
 	char **command;
 	double duration;	/* seconds, 0: until it ends */
+	unsigned long min_wait_us;
 	unsigned long buffer_kib;
 	const char *folded, *svg, *recording;
 };

@@ -18,6 +18,7 @@
 #define NAMES_KIB	16384
 /* codectl_names_event(3) */
 #define NAME_EVENT "user_events/codectl_name"
+#define MIN_WAIT "code_wait_min_us"
 #define NAMES	"u:codectl_name u64 copy; u64 id; u64 start; u64 len; " \
 		"u32 pid; u32 action; __rel_loc char[] name"
 
@@ -112,6 +113,13 @@ void session_add_event(struct session *session, const char *name)
 		    tracefs_tracing_dir());
 }
 
+void session_add_waits(struct session *session, unsigned long min_us)
+{
+	if (!try_event(session, "codectl", "task_waited"))
+		die("this kernel's tasks do not tell of their waits (codectl:task_waited)");
+	session->min_wait_us = min_us;
+}
+
 typedef int (*event_fn)(struct session *session, const char *system,
 			const char *event);
 
@@ -184,16 +192,48 @@ static struct tracefs_instance *make_instance(const char *suffix)
 	return instance;
 }
 
-/* It goes with this process from here on, and so does that of names, once it is there. */
+/* Whether all tasks are to tell of fewer waits than they do now. */
+static bool must_set_min(const struct session *session)
+{
+	char *text = tracefs_instance_file_read(NULL, MIN_WAIT, NULL);
+	unsigned long long now = text ? strtoull(text, NULL, 10) : 0;
+
+	free(text);
+	return session->min_wait_us && (!now || now > session->min_wait_us);
+}
+
+/*
+ * It goes with this process from here on, and so does that of names, once it is there.
+ * What is set of all instances, is so for as long.
+ */
 static void guard_instances(const struct session *session, bool names)
 {
 	char *dir = need(tracefs_instance_get_dir(session->instance));
-	char *other = format("%s" OF_NAMES, dir);
+	char *other = format("%s" OF_NAMES, dir), *ours = format("%lu", session->min_wait_us);
 	const char *const dirs[] = { dir, names ? other : NULL, NULL };
+	char *path = need(tracefs_get_tracing_file(MIN_WAIT));
+	const struct guard_setting min = { path, ours, "0" };
+	bool set = must_set_min(session);
 
-	guard_start(dirs);
+	guard_start(dirs, set ? &min : NULL);
+	if (set)
+		write_file(NULL, MIN_WAIT, ours, false);
+	tracefs_put_tracing_file(path);
 	tracefs_put_tracing_file(dir);
+	free(ours);
 	free(other);
+}
+
+/* Somebody else may have shorter ones told. */
+static void leave_out_short_waits(struct session *session)
+{
+	char *filter = format("ns >= %lu000", session->min_wait_us);
+
+	if (tracefs_event_file_write(session->instance, "codectl", "task_waited", "filter",
+				     filter) < 0)
+		die("cannot set a filter of the event codectl:task_waited: %s", strerror(errno));
+	write_file(session->instance, "trace_clock", CLOCK, false);
+	free(filter);
 }
 
 static void set_buffer(struct tracefs_instance *instance, unsigned long kib)
@@ -241,6 +281,8 @@ void session_open(struct session *session, unsigned long buffer_kib, bool names)
 		set_buffer(session->instance, buffer_kib);
 	if (names)
 		open_names(session, buffer_kib);
+	if (session->min_wait_us)
+		leave_out_short_waits(session);
 }
 
 void session_follow_thread(struct session *session, pid_t tid)

@@ -32,7 +32,7 @@ struct counted {
 	const struct kept *kept;
 	const struct thread *thread;
 	uint64_t tick;
-	uint32_t type;
+	struct traced_event event;
 	unsigned long count;
 };
 
@@ -308,7 +308,9 @@ static int compare_counted(const void *one, const void *other)
 		return a->thread < b->thread ? -1 : 1;
 	if (a->tick != b->tick)
 		return a->tick < b->tick ? -1 : 1;
-	return a->type < b->type ? -1 : a->type > b->type;
+	if (a->event.type != b->event.type)
+		return a->event.type < b->event.type ? -1 : 1;
+	return a->event.kind < b->event.kind ? -1 : a->event.kind > b->event.kind;
 }
 
 /* NULL: it is left out. */
@@ -341,25 +343,33 @@ static uint64_t tick_of(const struct stacks *stacks, uint64_t time)
 	return time > stacks->start ? (time - stacks->start) / PROFILE_TICK_NS : 0;
 }
 
-bool stacks_add(struct stacks *stacks, uint32_t type, const struct join_stack *stack)
+static void add_ns(uint64_t *sum, uint64_t ns)
+{
+	if (__builtin_add_overflow(*sum, ns, sum))
+		*sum = UINT64_MAX;
+}
+
+bool stacks_add(struct stacks *stacks, const struct traced_event *event, unsigned long count,
+		const struct join_stack *stack)
 {
 	struct counted key = {
 		.kept	= keep_stack(stacks, stack),
 		.thread	= get_thread(stacks, stack->tid),
 		.tick	= tick_of(stacks, stack->time),
-		.type	= type,
+		.event	= *event,
+		.count	= count,
 	};
 	struct counted **found = tfind(&key, &stacks->counts, compare_counted), *counted;
 
 	if (found) {
-		(*found)->count++;
+		(*found)->count += count;
+		add_ns(&(*found)->event.ns, event->ns);
 		return true;
 	}
 	if (!key.kept || !take_bytes(stacks, sizeof(*counted)))
 		return false;
 	counted = need(malloc(sizeof(*counted)));
 	*counted = key;
-	counted->count = 1;
 	list_add(&stacks->counted, counted);
 	need(tsearch(counted, &stacks->counts, compare_counted));
 	return true;
@@ -405,13 +415,12 @@ static uint32_t push_stack(const struct kept *kept, struct frames *frames,
 	return stack;
 }
 
-static void add_counted(const struct counted *counted, const struct event_names *names,
+static bool add_counted(const struct counted *counted, const struct event_names *names,
 			struct profile *profile)
 {
 	const struct thread *thread = counted->thread;
-	const struct profile_event event = {
-		.name = names->name(names->context, counted->type),
-	};
+	const struct profile_event event =
+		names->describe(names->context, counted->event.type, counted->event.kind);
 	const struct profile_task task = {
 		.comm = thread->comm, .cgroup = thread->cgroup,
 		.pid = pid_of(thread), .tid = thread->tid,
@@ -422,10 +431,10 @@ static void add_counted(const struct counted *counted, const struct event_names 
 		.event = profile_event(profile, &event),
 		.time = counted->tick * PROFILE_TICK_NS,
 		.events = counted->count,
+		.ns = event.timed ? counted->event.ns : 0,
 	};
 
-	/* Fewer than 2^63 have come. */
-	profile_add(profile, &sample);
+	return profile_add(profile, &sample);
 }
 
 static void want_names(const struct stacks *stacks, struct frames *frames)
@@ -437,15 +446,22 @@ static void want_names(const struct stacks *stacks, struct frames *frames)
 	}
 }
 
-void stacks_fill(struct stacks *stacks, struct frames *frames,
-		 const struct event_names *names, struct profile *profile)
+unsigned long stacks_fill(struct stacks *stacks, struct frames *frames,
+			  const struct event_names *names, struct profile *profile)
 {
+	unsigned long left_out = 0;
+
 	want_names(stacks, frames);
 	for (size_t i = 0; i < stacks->kept.nr; i++) {
 		struct kept *kept = stacks->kept.items[i];
 
 		kept->stack = push_stack(kept, frames, profile);
 	}
-	for (size_t i = 0; i < stacks->counted.nr; i++)
-		add_counted(stacks->counted.items[i], names, profile);
+	for (size_t i = 0; i < stacks->counted.nr; i++) {
+		const struct counted *counted = stacks->counted.items[i];
+
+		if (!add_counted(counted, names, profile))
+			left_out += counted->count;
+	}
+	return left_out;
 }

@@ -10,9 +10,9 @@
 
 struct stacks;
 
-/* What events are called: @name is called with @context. */
+/* What events are called, and whether they take time: @describe is called with @context. */
 struct event_names {
-	const char *(*name)(void *context, uint32_t type);
+	struct profile_event (*describe)(void *context, uint32_t type, uint32_t kind);
 	void *context;
 };
 
@@ -25,8 +25,9 @@ void stacks_begin(struct stacks *stacks, uint64_t time);
 /* Bytes that all may take: 1 GiB. */
 extern size_t stacks_max_bytes;
 
-/* False if it is left out: there are too many different ones. */
-bool stacks_add(struct stacks *stacks, uint32_t type, const struct join_stack *stack);
+/* As join_fn.  False if it is left out: there are too many different ones. */
+bool stacks_add(struct stacks *stacks, const struct traced_event *event, unsigned long count,
+		const struct join_stack *stack);
 
 /* The process of a thread, or 0 where it had ended before that was asked for. */
 pid_t stacks_process(struct stacks *stacks, int32_t tid);
@@ -41,8 +42,8 @@ bool stacks_lack_ids(const struct stacks *stacks, const struct frames *frames);
 void stacks_find_processes(struct stacks *stacks, const char *saved_tgids);
 void stacks_find_names(struct stacks *stacks, const char *saved_cmdlines);
 
-/* Adds all to @profile. */
-void stacks_fill(struct stacks *stacks, struct frames *frames,
-		 const struct event_names *names, struct profile *profile);
+/* Adds all to @profile; returns how many events that refuses, as their sum is too large. */
+unsigned long stacks_fill(struct stacks *stacks, struct frames *frames,
+			  const struct event_names *names, struct profile *profile);
 
 #endif

@@ -108,6 +108,21 @@ bool name_layout_read(struct name_layout *layout, struct tep_handle *tep)
 	return read_record(tep, "user_events", "codectl_name", &layout->type, name);
 }
 
+bool wait_layout_read(struct wait_layout *layout, struct tep_handle *tep)
+{
+	const struct wanted wait[] = {
+		{ "ns", &layout->ns, 8 },
+		{ "nr", &layout->nr, 8 },
+		{ "arg0", &layout->arg0, 8 },
+		{ "arg1", &layout->arg1, 8 },
+		{ "state", &layout->state, 1 },
+		{ "compat", &layout->compat, 1 },
+		{ }
+	};
+
+	return read_record(tep, "codectl", "task_waited", &layout->type, wait);
+}
+
 /* ------------------------------------------------------------ the records */
 
 struct record {
@@ -259,4 +274,22 @@ bool name_record_parse(struct name_record *to, const struct name_layout *layout,
 	       get_u32(&record, layout->pid, &to->pid) &&
 	       get_u32(&record, layout->action, &to->action) &&
 	       get_text(&record, layout->name, to->name, NAME_MAX_LEN);
+}
+
+bool wait_record_parse(struct wait_record *to, const struct wait_layout *layout,
+		       const void *data, size_t len)
+{
+	struct record record = { data, len };
+	uint64_t nr;
+	uint8_t compat;
+
+	if (!get_u64(&record, layout->ns, &to->ns) || !get_u64(&record, layout->nr, &nr) ||
+	    !get_u64(&record, layout->arg0, &to->arg0) ||
+	    !get_u64(&record, layout->arg1, &to->arg1) ||
+	    !copy_field(&record, layout->state, &to->state, sizeof(to->state)) ||
+	    !copy_field(&record, layout->compat, &compat, sizeof(compat)))
+		return false;
+	to->nr = nr;
+	to->compat = compat;
+	return true;
 }

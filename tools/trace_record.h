@@ -87,6 +87,15 @@ struct name_record {
 	char name[NAME_MAX_LEN + 1];
 };
 
+/* Of the event codectl:task_waited: codectl_trace(7). */
+struct wait_record {
+	uint64_t ns;
+	int64_t nr;		/* of the system call, or -1 */
+	uint64_t arg0, arg1;
+	char state;
+	bool compat;
+};
+
 /* Where a field lies in a record. */
 struct record_field {
 	uint32_t offset, size;
@@ -116,6 +125,11 @@ struct name_layout {
 	struct record_field copy, id, start, len, pid, action, name;
 };
 
+struct wait_layout {
+	int type;
+	struct record_field ns, nr, arg0, arg1, state, compat;
+};
+
 /* False if @tep lacks one of the records, or one has not the fields it must. */
 bool record_layout_read(struct record_layout *layout, struct tep_handle *tep);
 
@@ -133,6 +147,11 @@ bool file_record_parse(struct file_record *record,
 /* The same of the user event. */
 bool name_layout_read(struct name_layout *layout, struct tep_handle *tep);
 bool name_record_parse(struct name_record *record, const struct name_layout *layout,
+		       const void *data, size_t len);
+
+/* The same of task_waited. */
+bool wait_layout_read(struct wait_layout *layout, struct tep_handle *tep);
+bool wait_record_parse(struct wait_record *record, const struct wait_layout *layout,
 		       const void *data, size_t len);
 
 #endif

@@ -437,6 +437,8 @@ static void names_of_compiled_code(void)
 
 /* --- stacks */
 
+static const struct traced_event one_event = { .type = 1 };
+
 /* Threads that are not there any more: the kernel gives no ids that high. */
 enum { GONE = 1 << 28 };
 
@@ -449,22 +451,22 @@ static void add_stack(struct stacks *stacks, uint32_t type, int32_t tid,
 	*stack = (struct join_stack){ .nr = nr, .stop = stop, .tid = tid };
 	for (uint32_t i = 0; i < nr; i++)
 		stack->frames[i] = (struct frame){ 0x1000 * (i + 1), i ? 5 : 0, !i, 0 };
-	stacks_add(stacks, type, stack);
+	stacks_add(stacks, &(struct traced_event){ .type = type }, 1, stack);
 	free(stack);
 }
 
-static const char *name_type(void *context, uint32_t type)
+static struct profile_event describe_type(void *context, uint32_t type, uint32_t kind)
 {
 	static char name[32];
 
 	snprintf(name, sizeof(name), "%s%u", (char *)context, type);
-	return name;
+	return (struct profile_event){ .name = name, .timed = kind };
 }
 
 /* What @stacks are; freed by the caller. */
 static char *as_text(struct stacks *stacks, bool fold)
 {
-	const struct event_names names = { name_type, "event" };
+	const struct event_names names = { describe_type, "event" };
 	struct frames *frames = frames_new(NULL);
 	struct profile *profile = profile_new();
 	struct selection selection = select_all(profile);
@@ -545,11 +547,11 @@ static void more_stacks_than_there_is_room_for(void)
 	stack->nr = 100;
 	for (int i = 0; i < 20; i++) {
 		stack->frames[0].offset = i;
-		taken += stacks_add(stacks, 1, stack);
+		taken += stacks_add(stacks, &one_event, 1, stack);
 	}
 	CHECK(taken > 2 && taken < 8);
 	stack->frames[0].offset = 0;
-	CHECK(stacks_add(stacks, 1, stack));
+	CHECK(stacks_add(stacks, &one_event, 1, stack));
 	stacks_free(stacks);
 	stacks_max_bytes = room;
 	free(stack);
@@ -584,7 +586,7 @@ static void stacks_that_differ_in_a_frame(void)
 	*stack = (struct join_stack){ .nr = 1, .tid = GONE };
 	for (int i = 0; i < 6; i++) {
 		stack->frames[0] = (struct frame){ 0x1000 * (i % 2), i % 3, 0, 0 };
-		stacks_add(stacks, 1, stack);
+		stacks_add(stacks, &one_event, 1, stack);
 	}
 	free(stack);
 	CHECK(is(as_text(stacks, false),
@@ -606,7 +608,7 @@ static void stacks_that_differ_in_what_is_exact(void)
 	*stack = (struct join_stack){ .nr = 1, .tid = getpid() };
 	for (int i = 0; i < 3; i++) {
 		stack->frames[0] = (struct frame){ 0x1100, 0, i > 0, 0 };
-		stacks_add(stacks, 1, stack);
+		stacks_add(stacks, &one_event, 1, stack);
 	}
 	free(stack);
 	CHECK(is(as_text(stacks, true), "event1;after 2\nevent1;before 1\n"));
@@ -669,7 +671,7 @@ static void cgroups_of_threads(void)
 	struct profile *profile = profile_new();
 	struct frames *frames = frames_new(NULL);
 	struct stacks *stacks = stacks_new();
-	const struct event_names events = { name_type, "event" };
+	const struct event_names events = { describe_type, "event" };
 	char wanted[1000] = "";
 	const char *cgroup;
 
@@ -694,7 +696,7 @@ static void names_of_threads(void)
 	struct profile *profile = profile_new();
 	struct frames *frames = frames_new(NULL);
 	struct stacks *stacks = stacks_new();
-	const struct event_names events = { name_type, "event" };
+	const struct event_names events = { describe_type, "event" };
 
 	for (int32_t i = 0; i < 3; i++)
 		add_stack(stacks, 1, GONE + i, STOP_COMPLETE, 1);
@@ -739,7 +741,7 @@ static void threads_with_one_id(void)
 	struct profile *profile = profile_new();
 	struct frames *frames = frames_new(NULL);
 	struct stacks *stacks = stacks_new();
-	const struct event_names events = { name_type, "event" };
+	const struct event_names events = { describe_type, "event" };
 	pid_t pid = start_process();
 	bool again;
 
@@ -779,7 +781,7 @@ static void times_of_stacks(void)
 	static const uint64_t wanted[][3] = {
 		{ 0, PROFILE_TICK_NS, 900000000 }, { 0, 0, 800000000 }, { 0, 0, 900000000 },
 	};
-	const struct event_names events = { name_type, "event" };
+	const struct event_names events = { describe_type, "event" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
 		struct profile *profile = profile_new();
@@ -790,7 +792,7 @@ static void times_of_stacks(void)
 		for (size_t n = 0; n < ARRAY_SIZE(times); n++) {
 			struct join_stack stack = { .time = times[n], .tid = GONE };
 
-			stacks_add(stacks, 1, &stack);
+			stacks_add(stacks, &one_event, 1, &stack);
 		}
 		stacks_fill(stacks, frames, &events, profile);
 		CHECK(profile_counts(profile).samples == 3 - !!i);

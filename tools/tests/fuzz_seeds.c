@@ -113,6 +113,20 @@ static void write_names(size_t nr)
 	fclose(file);
 }
 
+/* A wait, its cookie, and its stack. */
+static void write_wait(size_t nr)
+{
+	struct raw_wait wait = { .ns = 1000, .nr = 202, .arg0 = 0x1000, .state = 'S' };
+	struct raw_cookie cookie = { .cookie = 9, .event = 8 };
+	struct raw_stack stack = { .cookie = 9, .nr = 1, .count = 1, .frames = { { 0x1000, 7 } } };
+	FILE *file = open_seed("record", nr);
+
+	put_record(file, 8, &wait, offsetof(struct raw_wait, compat) + 1);
+	put_record(file, 1, &cookie, sizeof(cookie));
+	put_record(file, 2, &stack, sizeof(stack));
+	fclose(file);
+}
+
 /* Of each kind of line. */
 static void write_recordings(void)
 {
@@ -164,6 +178,7 @@ int main(int argc, char **argv)
 	for (uint32_t parts = 1; parts < 4; parts++)
 		write_trace(parts, parts);
 	write_names(4);
+	write_wait(5);
 	write_recordings();
 	write_rows();
 	return 0;

@@ -8,16 +8,23 @@
 enum { FUTEX = 100, SWITCH = 101 };
 
 static char got[4096];
+static unsigned int kinds;	/* as digits, in the order in which they came */
+static uint64_t ns;
 
 /* TYPE:TID:FIRST-FRAME/FRAMES for each event that has a stack. */
-static void note(void *context, uint32_t type, struct join_stack *stack)
+static void note(void *context, const struct traced_event *event, unsigned long count,
+		 struct join_stack *stack)
 {
-	size_t len = strlen(got);
-
 	(void)context;
-	snprintf(got + len, sizeof(got) - len, "%u:%d:%llx/%u ", type, stack->tid,
-		 stack->nr ? (unsigned long long)stack->frames[0].offset : 0,
-		 stack->nr);
+	for (; count--;) {
+		size_t len = strlen(got);
+
+		snprintf(got + len, sizeof(got) - len, "%u:%d:%llx/%u ", event->type, stack->tid,
+			 stack->nr ? (unsigned long long)stack->frames[0].offset : 0,
+			 stack->nr);
+	}
+	kinds = event->kind ? 10 * kinds + event->kind : kinds;
+	ns += event->ns;
 }
 
 static struct join *start(void)
@@ -34,11 +41,18 @@ static void cookie(struct join *join, int cpu, int tid, uint64_t cookie,
 	join_cookie(join, cpu, tid, &record);
 }
 
+static void plain_event(struct join *join, int cpu, int tid, uint32_t type)
+{
+	const struct traced_event event = { .type = type };
+
+	join_event(join, cpu, tid, &event);
+}
+
 /* An event with its cookie record. */
 static void event(struct join *join, int cpu, int tid, uint64_t value,
 		  uint32_t type)
 {
-	join_event(join, cpu, tid, type);
+	plain_event(join, cpu, tid, type);
 	cookie(join, cpu, tid, value, type);
 }
 
@@ -87,7 +101,7 @@ static void an_interrupt_between_event_and_cookie(void)
 {
 	struct join *join = start();
 
-	join_event(join, 0, 7, FUTEX);
+	plain_event(join, 0, 7, FUTEX);
 	event(join, 0, 7, 1, SWITCH);
 	cookie(join, 0, 7, 1, FUTEX);
 	stack(join, 7, 1, 0x10);
@@ -125,8 +139,8 @@ static void types_and_cookies_that_come_down(void)
 {
 	struct join *join = start();
 
-	join_event(join, 0, 7, SWITCH);
-	join_event(join, 0, 7, FUTEX);
+	plain_event(join, 0, 7, SWITCH);
+	plain_event(join, 0, 7, FUTEX);
 	cookie(join, 0, 7, 3, FUTEX);
 	cookie(join, 0, 7, 2, SWITCH);
 	cookie(join, 0, 7, 1, FUTEX);
@@ -156,7 +170,7 @@ static void cookies_of_no_event(void)
 {
 	struct join *join = start();
 
-	join_event(join, 0, 7, FUTEX);
+	plain_event(join, 0, 7, FUTEX);
 	cookie(join, 1, 7, 1, FUTEX);	/* another CPU */
 	cookie(join, 0, 8, 1, FUTEX);	/* another task */
 	cookie(join, 0, 7, 1, SWITCH);	/* another type */
@@ -172,8 +186,8 @@ static void lost_records_part_event_and_cookie(void)
 {
 	struct join *join = start();
 
-	join_event(join, 0, 7, FUTEX);
-	join_event(join, 1, 7, FUTEX);
+	plain_event(join, 0, 7, FUTEX);
+	plain_event(join, 1, 7, FUTEX);
 	join_lost(join, 0);
 	cookie(join, 0, 7, 1, FUTEX);
 	stack(join, 7, 1, 0x10);
@@ -283,7 +297,7 @@ static void many_threads(void)
 	struct join *join = start();
 
 	for (int tid = 1; tid <= 20000; tid++) {
-		join_event(join, 0, tid, FUTEX);
+		plain_event(join, 0, tid, FUTEX);
 		if (tid % 5000 == 0)
 			join_pass(join);
 	}
@@ -292,6 +306,47 @@ static void many_threads(void)
 	stack(join, 20000, 2, 0x20);
 	end(join, "100:20000:20/2 ");
 	CHECK(join_counts(join)->stray_cookies == 1);
+	join_free(join);
+}
+
+static void wait_event(struct join *join, int tid, uint64_t value, uint32_t kind, uint64_t time)
+{
+	const struct traced_event waited = { SWITCH, kind, time };
+
+	join_event(join, 0, tid, &waited);
+	cookie(join, 0, tid, value, SWITCH);
+}
+
+/* A task waits several times on its way, in more than one way. */
+static void kinds_of_one_type(void)
+{
+	struct join *join = start();
+
+	kinds = 0;
+	ns = 0;
+	wait_event(join, 7, 1, 2, 100);
+	wait_event(join, 7, 1, 3, 10);
+	wait_event(join, 7, 1, 2, 1);
+	stack(join, 7, 1, 0x10);
+	join_finish(join);
+	CHECK(!strcmp(got, "101:7:10/2 101:7:10/2 101:7:10/2 "));
+	CHECK(kinds == 23);
+	CHECK(ns == 111);
+	CHECK(join_counts(join)->joined == 3);
+	join_free(join);
+}
+
+/* What the trace says is no reason to start anew from 0. */
+static void times_that_are_too_long(void)
+{
+	struct join *join = start();
+
+	ns = 0;
+	wait_event(join, 7, 1, 2, UINT64_MAX - 1);
+	wait_event(join, 7, 1, 2, 2);
+	stack(join, 7, 1, 0x10);
+	join_finish(join);
+	CHECK(ns == UINT64_MAX);
 	join_free(join);
 }
 
@@ -312,5 +367,7 @@ int main(void)
 	RUN(stacks_with_a_part_missing);
 	RUN(truncated_and_empty_stacks);
 	RUN(many_threads);
+	RUN(kinds_of_one_type);
+	RUN(times_that_are_too_long);
 	return check_end();
 }

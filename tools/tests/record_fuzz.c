@@ -9,9 +9,11 @@
 #include "join.h"
 #include "samples.h"
 #include "tool.h"
+#include "wait_kind.h"
 
 static struct record_layout right;
 static struct name_layout names_right;
+static struct wait_layout waits_right;
 static unsigned long told;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -26,18 +28,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	require(add_format(tep, FORMATS, "user_unwind_stack"));
 	require(add_format(tep, FORMATS, "file_map"));
 	require(add_format(tep, FORMATS, "codectl_name"));
+	require(add_format(tep, FORMATS, "task_waited"));
 	require(record_layout_read(&right, tep));
+	require(wait_layout_read(&waits_right, tep));
 	require(name_layout_read(&names_right, tep));
 	tep_free(tep);
 	return 0;
 }
 
-static void note(void *context, uint32_t type, struct join_stack *stack)
+static void note(void *context, const struct traced_event *event, unsigned long count,
+		 struct join_stack *stack)
 {
 	(void)context;
-	(void)type;
 	require(stack->nr <= STACK_MAX_FRAMES);
-	told++;
+	require(count && event->kind < 4);
+	told += count;
 }
 
 /* The fields anywhere, as in formats that no kernel has. */
@@ -92,16 +97,31 @@ static void add_name(struct code_names *names, const uint8_t *head, const void *
 		code_names_lost(names, time);
 }
 
+static void add_wait(struct join *join, const uint8_t *head, const void *data, size_t len)
+{
+	struct traced_event event = { .type = 8 };
+	struct wait_record wait;
+
+	if (!wait_record_parse(&wait, &waits_right, data, len))
+		return;
+	event.kind = wait_kind(&wait);
+	event.ns = wait.ns;
+	require(event.kind && event.kind < NR_WAIT_KINDS && wait_kind_name(event.kind));
+	event.kind %= 4;
+	join_event(join, head[1] % 8, head[2], &event);
+}
+
 static void add_record(struct join *join, const struct record_layout *layout,
 		       const uint8_t *head, const void *data, size_t len)
 {
 	static struct stack_record stack;
+	struct traced_event event = { .type = len, .kind = head[1] / 64, .ns = UINT64_MAX / 2 };
 	struct cookie_record cookie;
 	int cpu = head[1] % 8, tid = head[2];
 
 	switch (head[0]) {
 	case 0:
-		join_event(join, cpu, tid, len);
+		join_event(join, cpu, tid, &event);
 		break;
 	case 1:
 		if (cookie_record_parse(&cookie, layout, data, len))
@@ -144,6 +164,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			layout = wrong_layout(copy, len);
 		else if (head[0] == 7)
 			add_name(names, head, copy, len);
+		else if (head[0] == 8)
+			add_wait(join, head, copy, len);
 		else
 			add_record(join, &layout, head, copy, len);
 		free(copy);

@@ -54,7 +54,8 @@ static inline bool add_changed(struct tep_handle *tep, const char *formats,
 		strlen(found + strlen(from)) + 1);
 	memcpy(found, to, strlen(to));
 	return !tep_parse_event(tep, text, strlen(text),
-				strcmp(name, "codectl_name") ? "ftrace" : "user_events");
+				!strcmp(name, "codectl_name") ? "user_events" :
+				!strcmp(name, "task_waited") ? "codectl" : "ftrace");
 }
 
 static inline bool add_format(struct tep_handle *tep, const char *formats,
@@ -88,6 +89,15 @@ struct raw_name {
 	uint32_t pid, action;
 	uint16_t distance, text_len;
 	char text[1100];
+};
+
+struct raw_wait {
+	char common[8];
+	uint64_t ns;
+	int64_t nr;
+	uint64_t arg0, arg1;
+	char state;
+	uint8_t compat;
 };
 
 struct raw_cookie {

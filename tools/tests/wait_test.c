@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What waits are called, who still waits at the end, and who waits for whom.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "blocked.h"
+#include "check.h"
+#include "lock_name.h"
+#include "samples.h"
+#include "symbol.h"
+#include "tool.h"
+#include "wait_kind.h"
+
+static const char *formats;
+
+/* ------------------------------------------------------------------ records */
+
+static void a_record(void)
+{
+	const struct raw_wait raw = {
+		.ns = 1ULL << 40, .nr = -1, .arg0 = 0x1000, .arg1 = 9, .state = 'D', .compat = 1,
+	};
+	struct tep_handle *tep = tep_alloc();
+	struct wait_layout layout;
+	struct wait_record wait;
+	void *exact = exact_copy(&raw, offsetof(struct raw_wait, compat) + 1);
+
+	CHECK(add_format(tep, formats, "task_waited"));
+	CHECK(wait_layout_read(&layout, tep));
+	CHECK(layout.type == 25);
+	CHECK(wait_record_parse(&wait, &layout, exact, offsetof(struct raw_wait, compat) + 1));
+	CHECK(wait.ns == 1ULL << 40 && wait.nr == -1 && wait.arg0 == 0x1000 && wait.arg1 == 9);
+	CHECK(wait.state == 'D' && wait.compat);
+	for (size_t len = 0; len <= offsetof(struct raw_wait, compat); len++)
+		CHECK(!wait_record_parse(&wait, &layout, exact, len));
+	free(exact);
+	tep_free(tep);
+}
+
+static void other_formats(void)
+{
+	static const char * const fields[] = { "ns;", "nr;", "arg0;", "arg1;", "state;", "compat;" };
+	struct wait_layout layout;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		struct tep_handle *tep = tep_alloc();
+
+		CHECK(add_changed(tep, formats, "task_waited", fields[i], "other;"));
+		CHECK(!wait_layout_read(&layout, tep));
+		tep_free(tep);
+	}
+}
+
+static enum wait_kind kind_of(long nr, char state, bool compat)
+{
+	return wait_kind(&(struct wait_record){ .nr = nr, .state = state, .compat = compat });
+}
+
+static void kinds(void)
+{
+	CHECK(kind_of(SYS_futex, 'S', false) == WAIT_FUTEX);
+	CHECK(kind_of(SYS_read, 'S', false) == WAIT_IO);
+	CHECK(kind_of(SYS_fsync, 'D', false) == WAIT_IO);
+	CHECK(kind_of(SYS_recvmsg, 'S', false) == WAIT_NET);
+	CHECK(kind_of(SYS_epoll_wait, 'S', false) == WAIT_POLL);
+	CHECK(kind_of(SYS_clock_nanosleep, '?', false) == WAIT_SLEEP);
+	CHECK(kind_of(SYS_rt_sigtimedwait, 'S', false) == WAIT_SIGNAL);
+	CHECK(kind_of(SYS_wait4, 'S', false) == WAIT_CHILD);
+	CHECK(kind_of(SYS_flock, 'S', false) == WAIT_LOCK);
+	CHECK(kind_of(SYS_semop, 'S', false) == WAIT_IPC);
+	CHECK(kind_of(-1, 'D', false) == WAIT_FAULT);
+	CHECK(kind_of(SYS_futex, 'T', false) == WAIT_STOPPED);
+	CHECK(kind_of(SYS_futex, 't', true) == WAIT_STOPPED);
+	CHECK(kind_of(SYS_futex, 'S', true) == WAIT_OTHER);
+	CHECK(kind_of(100000, 'S', false) == WAIT_OTHER);
+}
+
+static void names_of_kinds(void)
+{
+	for (uint32_t kind = 1; kind < NR_WAIT_KINDS; kind++) {
+		CHECK(!strncmp(wait_kind_name(kind), "wait:", 5));
+		CHECK(!strncmp(wait_kind_name(kind | WAIT_STILL), "blocked:", 8));
+	}
+	CHECK(!strcmp(wait_kind_name(WAIT_FUTEX), "wait:futex"));
+	CHECK(!strcmp(wait_kind_name(WAIT_FUTEX | WAIT_STILL), "blocked:futex"));
+	CHECK(!strcmp(wait_kind_name(UINT32_MAX), "blocked"));
+}
+
+/* ------------------------------------------------------- a process that waits */
+
+static pthread_mutex_t lock_a = PTHREAD_MUTEX_INITIALIZER, lock_b = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+
+static void *take_both(void *context)
+{
+	pthread_mutex_t *const locks[2][2] = { { &lock_a, &lock_b }, { &lock_b, &lock_a } };
+	long i = (long)context;
+
+	prctl(PR_SET_NAME, i ? "second" : "first\n1");
+	pthread_mutex_lock(locks[i][0]);
+	pthread_barrier_wait(&both);
+	pthread_mutex_lock(locks[i][1]);
+	return NULL;
+}
+
+/* Waits for one that is not in the circle. */
+static void *take_held(void *context)
+{
+	(void)context;
+	pthread_mutex_lock(&held);
+	return NULL;
+}
+
+/* For the time that is asked, whoever interrupts it; it says which was too short. */
+static void *sleep_once(void *context)
+{
+	const struct timespec time = { .tv_sec = 1 };
+	struct timespec from, to;
+	int failed;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	failed = nanosleep(&time, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	if (failed || to.tv_sec * 1000 + to.tv_nsec / 1000000 <
+		      from.tv_sec * 1000 + from.tv_nsec / 1000000 + 999)
+		_exit(1);
+	_exit(*(bool *)context);
+	return NULL;
+}
+
+static volatile bool poll_ended;
+
+static void *poll_nothing(void *context)
+{
+	struct epoll_event event;
+
+	(void)context;
+	epoll_wait(epoll_create1(0), &event, 1, -1);
+	poll_ended = true;
+	return NULL;
+}
+
+static __attribute__((noreturn)) void be_blocked(void)
+{
+	pthread_t thread;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_barrier_init(&both, NULL, 2);
+	pthread_mutex_lock(&held);
+	pthread_create(&thread, NULL, take_both, (void *)0);
+	pthread_create(&thread, NULL, take_both, (void *)1);
+	pthread_create(&thread, NULL, take_held, NULL);
+	pthread_create(&thread, NULL, poll_nothing, NULL);
+	pthread_create(&thread, NULL, sleep_once, (void *)&poll_ended);
+	pthread_join(thread, NULL);
+	_exit(2);
+}
+
+static char deadlocks[1024];
+static unsigned long in_deadlocks;
+
+static void note_deadlock(void *context, unsigned long nr, const char *text)
+{
+	size_t len = strlen(deadlocks);
+
+	(void)context;
+	in_deadlocks += nr;
+	snprintf(deadlocks + len, sizeof(deadlocks) - len, "%s.", text);
+}
+
+/* All six threads wait: the first one for the last. */
+static struct blocked *wait_until_blocked(pid_t pid, struct symbols *symbols)
+{
+	const struct timespec step = { .tv_nsec = 20000000 };
+
+	for (int i = 0; i < 40; i++) {
+		struct blocked *blocked = blocked_find(pid);
+
+		deadlocks[0] = '\0';
+		in_deadlocks = 0;
+		blocked_deadlocks(blocked, symbols, note_deadlock, NULL);
+		if (in_deadlocks)
+			return blocked;
+		blocked_free(blocked);
+		nanosleep(&step, NULL);
+	}
+	return NULL;
+}
+
+static void a_deadlock_and_others(void)
+{
+	struct symbols *symbols = symbols_new();
+	struct blocked *blocked;
+	int status, one, other;
+	pid_t pid = fork();
+	char *end;
+
+	if (!pid)
+		be_blocked();
+	blocked = wait_until_blocked(pid, symbols);
+	CHECK(blocked);
+	CHECK(in_deadlocks == 2);
+	CHECK(sscanf(deadlocks, "threads in a deadlock wait: %d (first\\0121) for lock_b, which",
+		     &one) == 1);
+	end = strchr(deadlocks, ';');
+	CHECK(end && sscanf(end, "; %d (second) for lock_a, which %d holds.", &other, &status) == 2);
+	CHECK(end && status == one && one != other);
+	CHECK(blocked && blocked_interrupt(blocked) == 1);
+	CHECK(blocked && blocked_event(blocked, one, 0, 'S') == BLOCKED_NOT);
+	CHECK(blocked && blocked_event(blocked, one, UINT64_MAX, 'S') == BLOCKED_STILL);
+	CHECK(blocked && blocked_event(blocked, one, UINT64_MAX, 't') == BLOCKED_STOP);
+	CHECK(blocked && blocked_event(blocked, one, UINT64_MAX, 'S') == BLOCKED_NOT);
+	CHECK(blocked && blocked_event(blocked, pid + 100000, UINT64_MAX, 'S') == BLOCKED_NOT);
+	/* The one that sleeps has the rest of its time, and the one that polls polls. */
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
+	if (blocked)
+		blocked_free(blocked);
+	symbols_free(symbols);
+}
+
+static void nobody(void)
+{
+	struct symbols *symbols = symbols_new();
+	struct blocked *blocked = blocked_find(1 << 28);
+
+	deadlocks[0] = '\0';
+	blocked_deadlocks(blocked, symbols, note_deadlock, NULL);
+	CHECK(!*deadlocks);
+	CHECK(!blocked_interrupt(blocked));
+	blocked_free(blocked);
+	symbols_free(symbols);
+}
+
+static long with_value[4] = { 1 };
+
+static void names_of_locks(void)
+{
+	struct symbols *symbols = symbols_new();
+	int on_stack;
+	char *name;
+
+	CHECK(is(lock_name(symbols, getpid(), (uint64_t)&held), "held"));
+	CHECK(is(lock_name(symbols, getpid(), (uint64_t)&with_value[1]), "with_value+0x8"));
+	CHECK(is(lock_name(symbols, getpid(), 0x10), "0x10"));
+	CHECK(is(lock_name(symbols, 1 << 28, 0x10), "0x10"));
+	name = lock_name(symbols, getpid(), (uint64_t)&on_stack);
+	CHECK(strstr(name, " in [stack]"));
+	free(name);
+	symbols_free(symbols);
+}
+
+int main(int argc, char **argv)
+{
+	formats = argc > 1 ? argv[1] : "formats";
+	RUN(a_record);
+	RUN(other_formats);
+	RUN(kinds);
+	RUN(names_of_kinds);
+	RUN(a_deadlock_and_others);
+	RUN(nobody);
+	RUN(names_of_locks);
+	return check_end();
+}

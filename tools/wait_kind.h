@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What tasks wait for, as their system calls tell.
+ */
+#ifndef WAIT_KIND_H
+#define WAIT_KIND_H
+
+#include "trace_record.h"
+
+/* Documented in codectl(1).  0 is none. */
+enum wait_kind {
+	WAIT_FUTEX = 1,
+	WAIT_IO,
+	WAIT_NET,
+	WAIT_POLL,
+	WAIT_SLEEP,
+	WAIT_SIGNAL,
+	WAIT_CHILD,
+	WAIT_LOCK,
+	WAIT_IPC,
+	WAIT_FAULT,
+	WAIT_STOPPED,
+	WAIT_OTHER,
+	NR_WAIT_KINDS
+};
+
+/* The task was stopped to be asked what it waits for. */
+#define WAIT_STOPPED_BY_US	NR_WAIT_KINDS
+
+/* Added to a kind: the task waited still when the recording ended. */
+#define WAIT_STILL	0x100
+
+/* In the system call @nr, or in none: -1. */
+enum wait_kind wait_kind_of_call(int64_t nr);
+
+enum wait_kind wait_kind(const struct wait_record *record);
+
+/* The name of the event, of a kind with WAIT_STILL or without: "wait:futex", "blocked:futex". */
+const char *wait_kind_name(uint32_t kind);
+
+#endif
