@@ -40,6 +40,8 @@ struct recording {
 	struct record_layout layout;
 	struct name_layout name_layout;
 	struct wait_layout wait_layout;	/* type -1: waits are not recorded */
+	pid_t child;
+	uint64_t released;	/* when that was let go, in ns */
 	struct blocked *blocked;	/* who waits at the end; NULL: that is not known */
 	struct join *join;
 	struct stacks *stacks;
@@ -88,7 +90,7 @@ static void add_stack(void *context, const struct traced_event *event, unsigned 
 	struct recording *recording = context;
 	pid_t pid = stacks_process(recording->stacks, stack->tid);
 
-	if (event->kind == WAIT_STOPPED_BY_US)
+	if (event->kind == WAIT_OURS)
 		return;
 	/* Most processes have one thread, which has their number. */
 	if (!pid)
@@ -112,17 +114,18 @@ static bool take_wait(struct recording *recording, struct traced_event *event, i
 {
 	enum blocked_event blocked = BLOCKED_NOT;
 	struct wait_record wait;
+	bool ours;
 
 	if (!wait_record_parse(&wait, &recording->wait_layout, record->data, record->size))
 		return false;
 	if (recording->blocked)
 		blocked = blocked_event(recording->blocked, tid, record->ts, wait.state);
+	ours = blocked == BLOCKED_STOP ||
+	       (tid == recording->child && record->ts - wait.ns < recording->released);
 	event->ns = wait.ns;
-	event->kind = wait_kind(&wait);
+	event->kind = ours ? WAIT_OURS : wait_kind(&wait);
 	if (blocked == BLOCKED_STILL)
 		event->kind |= WAIT_STILL;
-	else if (blocked == BLOCKED_STOP)
-		event->kind = WAIT_STOPPED_BY_US;
 	return true;
 }
 
@@ -481,8 +484,11 @@ static void start(struct recording *recording, const struct record_options *opti
 		session_leave_out(session, getpid());
 	}
 	session_start(session);
-	if (options->command)
-		child_release(child, options->command[0]);
+	if (!options->command)
+		return;
+	recording->child = child->pid;
+	recording->released = now() * 1e9;
+	child_release(child, options->command[0]);
 }
 
 static void close_recording(struct recording *recording)

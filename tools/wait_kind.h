@@ -24,8 +24,8 @@ enum wait_kind {
 	NR_WAIT_KINDS
 };
 
-/* The task was stopped to be asked what it waits for. */
-#define WAIT_STOPPED_BY_US	NR_WAIT_KINDS
+/* For this program, which has started or stopped the task. */
+#define WAIT_OURS	NR_WAIT_KINDS
 
 /* Added to a kind: the task waited still when the recording ended. */
 #define WAIT_STILL	0x100
