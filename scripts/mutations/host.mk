@@ -48,9 +48,9 @@ bin/order_test bin/granule_order_test: bin/%: obj/tests/%.o $(HELPERS) \
 
 LIBRARIES := libtracefs libtraceevent libdw libelf jansson zlib
 TOOLS	:= parse_test join_test code_names_test frames_test symbol_test profile_test recording_test \
-	   report_test flamegraph_test
-TESTED	:= answer join mapping perf_map proc_line tool trace_record code_names debuginfod elf_names \
-	   elf_scopes elf_symbols frames holder owner perf_file plain reader sandbox stacks symbol
+	   report_test flamegraph_test stacks_test wait_test
+TESTED	:= answer blocked join mapping perf_map proc_line tool trace_record code_names debuginfod elf_names \
+	   elf_scopes elf_symbols frames holder lock_name owner perf_file plain reader sandbox stacks symbol wait_kind
 REPORTS	:= $(filter-out report,$(basename $(notdir $(wildcard tools/report/*.c))))
 INCLUDES := -Itools -Itools/report -Iobj/report -I$(UAPI)
 

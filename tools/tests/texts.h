@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What frames and stacks look like, for the tests of both.
+ */
+#ifndef TEXTS_H
+#define TEXTS_H
+
+#include <stdio.h>
+
+#include "report/writers.h"
+
+/* As people and as programs read it; both are freed by the caller. */
+static inline char *listed(const struct selection *selection)
+{
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+
+	listing_write(selection, to);
+	fclose(to);
+	return text;
+}
+
+static inline char *folded(const struct selection *selection)
+{
+	struct tree *tree = tree_new(selection, TREE_FUNCTIONS);
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+
+	folded_write(tree, false, to);
+	fclose(to);
+	tree_free(tree);
+	return text;
+}
+
+static inline void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
+}
+
+/* So that @room more descriptors can be opened. */
+#endif
