@@ -193,7 +193,7 @@ class HostPlace(Place):
     def test(self, test):
         env = dict(os.environ)
         env.pop("EXPECT_ALL_FEATURES", None)
-        formats = ["tools/tests/formats"] if test == "parse_test" else []
+        formats = ["tools/tests/formats"] if test in ("parse_test", "wait_test") else []
         return run([os.path.join("bin", test)] + formats, self.where,
                    60 + 20 * self.seconds.get(test, 30), env)
 

@@ -2,6 +2,7 @@
 /*
  * What waits are called, who still waits at the end, and who waits for whom.
  */
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -119,6 +120,17 @@ static void *take_held(void *context)
 	return NULL;
 }
 
+/* In a futex that is no mutex, whatever else is there. */
+static void *wait_for_word(void *context)
+{
+	static uint32_t words[3];
+
+	(void)context;
+	words[2] = gettid();
+	syscall(SYS_futex, words, FUTEX_WAIT_PRIVATE, 0, NULL);
+	return NULL;
+}
+
 /* For the time that is asked, whoever interrupts it; it says which was too short. */
 static void *sleep_once(void *context)
 {
@@ -158,6 +170,7 @@ static __attribute__((noreturn)) void be_blocked(void)
 	pthread_create(&thread, NULL, take_both, (void *)0);
 	pthread_create(&thread, NULL, take_both, (void *)1);
 	pthread_create(&thread, NULL, take_held, NULL);
+	pthread_create(&thread, NULL, wait_for_word, NULL);
 	pthread_create(&thread, NULL, poll_nothing, NULL);
 	pthread_create(&thread, NULL, sleep_once, (void *)&poll_ended);
 	pthread_join(thread, NULL);
@@ -176,7 +189,7 @@ static void note_deadlock(void *context, unsigned long nr, const char *text)
 	snprintf(deadlocks + len, sizeof(deadlocks) - len, "%s.", text);
 }
 
-/* All six threads wait: the first one for the last. */
+/* All threads wait: the first one for the last. */
 static struct blocked *wait_until_blocked(pid_t pid, struct symbols *symbols)
 {
 	const struct timespec step = { .tv_nsec = 20000000 };
@@ -239,7 +252,7 @@ static void nobody(void)
 	symbols_free(symbols);
 }
 
-static long with_value[4] = { 1 };
+static long with_value[4] = { 1 }, without_value[1 << 16];
 
 static void names_of_locks(void)
 {
@@ -249,6 +262,8 @@ static void names_of_locks(void)
 
 	CHECK(is(lock_name(symbols, getpid(), (uint64_t)&held), "held"));
 	CHECK(is(lock_name(symbols, getpid(), (uint64_t)&with_value[1]), "with_value+0x8"));
+	CHECK(is(lock_name(symbols, getpid(), (uint64_t)&without_value[1 << 15]),
+		 "without_value+0x40000"));
 	CHECK(is(lock_name(symbols, getpid(), 0x10), "0x10"));
 	CHECK(is(lock_name(symbols, 1 << 28, 0x10), "0x10"));
 	name = lock_name(symbols, getpid(), (uint64_t)&on_stack);
