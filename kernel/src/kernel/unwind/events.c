@@ -165,3 +165,44 @@ int codectl_replay(codectl_replay_func_t func, void *data)
 
 	return ret;
 }
+
+/*
+ * Whoever enables the event needs those of the scheduler as well. TRACE_EVENT_FN() calls
+ * with tracepoints_mutex held, which these take.
+ */
+static int codectl_waits_reg(struct trace_event_call *call, enum trace_reg type,
+			     void *data)
+{
+	int ret;
+
+	switch (type) {
+	case TRACE_REG_REGISTER:
+#ifdef CONFIG_PERF_EVENTS
+	case TRACE_REG_PERF_REGISTER:
+#endif
+		ret = codectl_waits_get();
+		if (ret)
+			return ret;
+		ret = trace_event_reg(call, type, data);
+		if (ret)
+			codectl_waits_put();
+		return ret;
+	case TRACE_REG_UNREGISTER:
+#ifdef CONFIG_PERF_EVENTS
+	case TRACE_REG_PERF_UNREGISTER:
+#endif
+		ret = trace_event_reg(call, type, data);
+		codectl_waits_put();
+		return ret;
+	default:
+		return trace_event_reg(call, type, data);
+	}
+}
+
+static int __init codectl_waits_init(void)
+{
+	event_class_task_waited.reg = codectl_waits_reg;
+
+	return 0;
+}
+early_initcall(codectl_waits_init);

@@ -10,7 +10,7 @@ struct mm_struct;
 void codectl_trace_register(struct mm_struct *mm, pid_t pid,
 			    const struct codectl_region *region);
 
-int codectl_waits_begin(void);
-void codectl_waits_end(void);
+int codectl_waits_get(void);
+void codectl_waits_put(void);
 
 #endif /* _UNWIND_EVENTS_H */

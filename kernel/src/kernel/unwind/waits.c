@@ -70,35 +70,46 @@ static void codectl_note_run(void *data, bool is_switch)
 	trace_task_waited(now - since, state);
 }
 
+static unsigned int codectl_waits_users;
+
 /**
- * codectl_waits_begin() - have tasks note when they leave their CPUs
+ * codectl_waits_get() - have tasks note when they leave their CPUs
  *
- * Context: process; may sleep. Called as the first tracer enables the event.
+ * Context: process; may sleep. The caller holds event_mutex, for each tracer that
+ * enables the event.
  * Return: 0 or a negative errno.
  */
-int codectl_waits_begin(void)
+int codectl_waits_get(void)
 {
 	int ret;
 
+	if (codectl_waits_users++)
+		return 0;
+
 	WRITE_ONCE(codectl_waits_start, local_clock());
 	ret = register_trace_sched_switch(codectl_note_leave, NULL);
+	if (!ret) {
+		ret = register_trace_sched_exit_tp(codectl_note_run, NULL);
+		if (ret)
+			unregister_trace_sched_switch(codectl_note_leave, NULL);
+	}
 	if (ret)
-		return ret;
-
-	ret = register_trace_sched_exit_tp(codectl_note_run, NULL);
-	if (ret)
-		unregister_trace_sched_switch(codectl_note_leave, NULL);
+		codectl_waits_users--;
 
 	return ret;
 }
 
 /**
- * codectl_waits_end() - the opposite of codectl_waits_begin()
+ * codectl_waits_put() - the opposite of codectl_waits_get()
  *
- * Context: process; may sleep. Called when the last tracer has disabled the event.
+ * Context: as there.
  */
-void codectl_waits_end(void)
+void codectl_waits_put(void)
 {
+	/* None: it was enabled on the command line, before codectl_waits_init(). */
+	if (!codectl_waits_users || --codectl_waits_users)
+		return;
+
 	unregister_trace_sched_exit_tp(codectl_note_run, NULL);
 	unregister_trace_sched_switch(codectl_note_leave, NULL);
 }

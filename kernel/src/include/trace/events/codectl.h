@@ -31,9 +31,6 @@ enum codectl_detach_reason {
 	CODECTL_DETACH_WRITTEN,
 };
 
-int codectl_waits_begin(void);
-void codectl_waits_end(void);
-
 #endif
 
 #define show_codectl_kind(kind)				\
@@ -224,7 +221,7 @@ TRACE_EVENT(unwind_stop,
 		  __print_symbolic(__entry->reason, UNWIND_USER_STOP_NAMES))
 );
 
-TRACE_EVENT_FN(task_waited,
+TRACE_EVENT(task_waited,
 
 	TP_PROTO(u64 ns, char state),
 
@@ -254,9 +251,7 @@ TRACE_EVENT_FN(task_waited,
 
 	TP_printk("ns=%llu state=%c nr=%lld args=0x%llx,0x%llx compat=%u",
 		  __entry->ns, __entry->state, __entry->nr, __entry->arg0,
-		  __entry->arg1, __entry->compat),
-
-	codectl_waits_begin, codectl_waits_end
+		  __entry->arg1, __entry->compat)
 );
 
 #endif /* _TRACE_CODECTL_H */
