@@ -30,6 +30,8 @@ static void print_record_help(void)
 	       "Options of record:\n"
 	       "  --futex            futex system calls (without any event, this one)\n"
 	       "  --event NAME       an event, as EVENT or SYSTEM:EVENT; may be repeated\n"
+	       "  --wait             where threads wait, and for how long, instead of events\n"
+	       "  --min-wait US      only waits that are as long (100)\n"
 	       "  -p PID             of that process and what it starts from then on\n"
 	       "  --names            name compiled code as programs tell it meanwhile\n"
 	       "  --duration S       for S seconds\n"
