@@ -41,8 +41,9 @@ struct recording {
 	struct name_layout name_layout;
 	struct wait_layout wait_layout;	/* type -1: waits are not recorded */
 	pid_t child;
-	uint64_t released;	/* when that was let go, in ns */
-	struct blocked *blocked;	/* who waits at the end; NULL: that is not known */
+	uint64_t released;	/* when that had become the command, in ns */
+	pid_t waiter;		/* whose waits are recorded, 0: nobody's, or of all */
+	struct blocked *blocked;	/* its threads that wait at the end */
 	struct join *join;
 	struct stacks *stacks;
 	struct frames *frames;
@@ -56,6 +57,7 @@ struct recording {
 	unsigned long lost;	/* at least that many */
 	unsigned long lost_names;
 	unsigned long malformed;
+	unsigned long ours, ours_truncated;	/* waits for this program, which are not told */
 	unsigned long left_out;
 	unsigned long not_interrupted;	/* threads whose last wait is not told */
 };
@@ -72,14 +74,47 @@ static double now(void)
 	return time.tv_sec + time.tv_nsec / 1e9;
 }
 
+/* On standard error, and in the recording. */
+static void tell(struct recording *recording, unsigned long count, const char *what)
+{
+	const struct profile_note note = { .text = what, .count = count };
+
+	fprintf(stderr, "codectl: %lu %s\n", count, what);
+	profile_note(recording->profile, &note);
+}
+
+static void tell_deadlock(void *context, unsigned long nr, const char *text)
+{
+	tell(context, nr, text);
+}
+
+/* Their stacks come only as they go on. */
+static void find_blocked(struct recording *recording)
+{
+	struct symbols *symbols = symbols_new();
+
+	recording->blocked = blocked_find(recording->waiter);
+	blocked_deadlocks(recording->blocked, symbols, tell_deadlock, recording);
+	recording->not_interrupted = blocked_interrupt(recording->blocked);
+	symbols_free(symbols);
+}
+
+static void stop(struct recording *recording)
+{
+	if (recording->stopped)
+		return;
+	recording->stopped = true;
+	if (recording->waiter)
+		find_blocked(recording);
+	session_stop(&recording->session);
+}
+
 /* Events may come faster than they are read: this is for within a pass as well. */
 static bool must_stop(struct recording *recording)
 {
 	if (!interrupted && (!recording->end || now() < recording->end))
 		return false;
-	if (!recording->stopped)
-		session_stop(&recording->session);
-	recording->stopped = true;
+	stop(recording);
 	return true;
 }
 
@@ -90,8 +125,11 @@ static void add_stack(void *context, const struct traced_event *event, unsigned 
 	struct recording *recording = context;
 	pid_t pid = stacks_process(recording->stacks, stack->tid);
 
-	if (event->kind == WAIT_OURS)
+	if (event->kind == WAIT_OURS) {
+		recording->ours += count;
+		recording->ours_truncated += stack->stop == STOP_COMPLETE ? 0 : count;
 		return;
+	}
 	/* Most processes have one thread, which has their number. */
 	if (!pid)
 		pid = stack->tid;
@@ -263,33 +301,6 @@ static bool has_ended(const struct record_options *options, struct child *child)
 	return options->pid && kill(options->pid, 0) && errno == ESRCH;
 }
 
-/* On standard error, and in the recording. */
-static void tell(struct recording *recording, unsigned long count, const char *what)
-{
-	const struct profile_note note = { .text = what, .count = count };
-
-	fprintf(stderr, "codectl: %lu %s\n", count, what);
-	profile_note(recording->profile, &note);
-}
-
-static void tell_deadlock(void *context, unsigned long nr, const char *text)
-{
-	tell(context, nr, text);
-}
-
-/* Their stacks come only as they go on. */
-static void find_blocked(struct recording *recording, pid_t pid)
-{
-	struct symbols *symbols = symbols_new();
-
-	recording->blocked = blocked_find(pid);
-	blocked_deadlocks(recording->blocked, symbols, tell_deadlock, recording);
-	recording->not_interrupted = blocked_interrupt(recording->blocked);
-	symbols_free(symbols);
-	pause_ms(PERIOD_MS);
-	read_buffers(recording);
-}
-
 static void record(struct recording *recording, const struct record_options *options,
 		   struct child *child)
 {
@@ -302,13 +313,12 @@ static void record(struct recording *recording, const struct record_options *opt
 		ended = has_ended(options, child);
 		read_buffers(recording);
 	}
-	if (options->wait && !ended && (options->command || options->pid))
-		find_blocked(recording, options->command ? child->pid : options->pid);
+	/* Before that is told to end. */
+	if (recording->waiter)
+		stop(recording);
 	if (options->command)
 		child_terminate(child);
-	if (!recording->stopped)
-		session_stop(&recording->session);
-	recording->stopped = true;
+	stop(recording);
 }
 
 /* Stacks come when their tasks return to user space, ids with the first of them. */
@@ -365,7 +375,7 @@ static void note_losses(struct recording *recording)
 {
 	const struct join_counts *counts = join_counts(recording->join);
 
-	note_unless_none(recording, counts->truncated, "stacks are truncated");
+	note_unless_none(recording, counts->truncated - recording->ours_truncated, "stacks are truncated");
 	note_unless_none(recording, counts->incomplete,
 			 "events left out: parts of their stack are lost");
 	note_unless_none(recording, recording->left_out,
@@ -431,7 +441,7 @@ static void report(struct recording *recording, const struct outputs *outputs,
 	different = listing_write(&selection, outputs->recording ? NULL : stdout);
 	finish_output();
 	fprintf(stderr, "codectl: %lu events, %lu with their stack (%zu different)\n",
-		counts->events, counts->joined, different);
+		counts->events - recording->ours, counts->joined - recording->ours, different);
 	note_losses(recording);
 	if (outputs->recording)
 		write_recording(recording->profile, outputs->recording, options->recording);
@@ -476,10 +486,12 @@ static void start(struct recording *recording, const struct record_options *opti
 	if (options->command) {
 		child_prepare(child, options->command);
 		session_follow_thread(session, child->pid);
+		recording->waiter = options->wait ? child->pid : 0;
 	} else if (options->pid) {
 		/* It may have ended by the time that its first stack is read. */
 		frames_note_process(recording->frames, options->pid);
 		session_follow_process(session, options->pid);
+		recording->waiter = options->wait ? options->pid : 0;
 	} else {
 		session_leave_out(session, getpid());
 	}
@@ -487,8 +499,8 @@ static void start(struct recording *recording, const struct record_options *opti
 	if (!options->command)
 		return;
 	recording->child = child->pid;
-	recording->released = now() * 1e9;
 	child_release(child, options->command[0]);
+	recording->released = now() * 1e9;
 }
 
 static void close_recording(struct recording *recording)

@@ -11,8 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=common.sh
 . "$here/common.sh"
 
-rounds=30
-[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=60
+rounds=10
+[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=20
 
 # total LIST NAME [LINE] - nanoseconds of that row of the JSON, of all groups
 total()
@@ -111,7 +111,7 @@ test_shares()
 
 test_short()
 {
-	check "record --min-wait" record --min-wait 1000000 -- "$here/waiting" 3
+	check "record --min-wait" record --min-wait 1000000 -- "$here/waiting" 2
 	check "shorter waits are not there" said '^codectl: 0 events'
 	check "a wait has to be as long as a number" fails_with 2 'not a number' \
 		record --wait --min-wait x

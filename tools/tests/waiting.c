@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOCK_MS = 25, READ_MS = 15, RUN_MS = 60 };
+enum { LOCK_MS = 100, READ_MS = 60, RUN_MS = 240 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sem_t may_hold, holds, may_write;
@@ -130,7 +130,7 @@ struct locks {
 	pthread_mutex_t *first, *second;
 };
 
-static __attribute__((noinline)) void take_second(const struct locks *locks)
+static __attribute__((noipa)) void take_second(const struct locks *locks)
 {
 	pthread_mutex_lock(locks->second);
 	__asm__ volatile("" ::: "memory");
