@@ -55,7 +55,7 @@ struct codectl_region;
 int codectl_probe(void);
 
 /*
- * codectl(2) as it is: 0 or a negative error number.  Async-signal-safe.
+ * codectl(2) as it is: its result or a negative error number.  Async-signal-safe.
  */
 int codectl_syscall(unsigned int option, const void *info, size_t info_size,
 		    unsigned int flags);

@@ -51,9 +51,9 @@ int codectl_syscall(unsigned int option, const void *info, size_t info_size,
 		    unsigned int flags)
 {
 	int saved = errno;
-	int ret = 0;
+	int ret = syscall(__NR_codectl, option, info, info_size, flags);
 
-	if (syscall(__NR_codectl, option, info, info_size, flags) < 0)
+	if (ret < 0)
 		ret = -errno;
 	errno = saved;
 
@@ -68,5 +68,5 @@ int codectl_probe(void)
 		return 0;
 
 	/* A filter may as well pretend that the call worked. */
-	return ret ? ret : -ENOSYS;
+	return ret < 0 ? ret : -ENOSYS;
 }

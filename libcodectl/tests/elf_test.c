@@ -44,6 +44,26 @@ static int register_page(unsigned int page)
 	return codectl_syscall(CODE_REGISTER_ELF, &info, sizeof(info), 0);
 }
 
+static void returns_what_the_kernel_does(void)
+{
+	struct code_unregister_info info[2];
+	struct code_batch_entry entries[2];
+	struct code_batch batch = { (uintptr_t)entries, 2, 0 };
+
+	map_object();
+	for (unsigned int i = 0; i < 2; i++) {
+		CHECK_EQ(register_page(i), 0);
+		info[i] = (struct code_unregister_info) {
+			base + i * PAGE, base + (i + 1) * PAGE,
+		};
+		entries[i] = (struct code_batch_entry) {
+			CODE_UNREGISTER, sizeof(info[i]), (uintptr_t)&info[i],
+		};
+	}
+	CHECK_EQ(codectl_syscall(CODE_BATCH, &batch, sizeof(batch), 0), 2);
+	CHECK_EQ(codectl_syscall(CODE_BATCH, &batch, sizeof(batch), 0), -ENOENT);
+}
+
 static void registers_and_unregisters(void)
 {
 	Elf64_Phdr phdr[3] = {
@@ -162,6 +182,7 @@ static void this_program(void)
 
 static const struct test tests[] = {
 	TEST(registers_and_unregisters),
+	TEST(returns_what_the_kernel_does),
 	TEST(object_is_whole_pages),
 	TEST(empty_segments),
 	TEST(refused),

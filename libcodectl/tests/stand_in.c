@@ -87,6 +87,23 @@ static int drop(const struct code_unregister_info *info)
 	return -ENOENT;
 }
 
+static int call(unsigned int option, const void *info, unsigned int flags);
+
+/* How many have worked, or the error of the first one. */
+static int call_all(const struct code_batch *batch)
+{
+	const struct code_batch_entry *entry = (void *)(uintptr_t)batch->entries;
+	unsigned int done = 0;
+	int ret = 0;
+
+	while (!ret && done < batch->nr) {
+		ret = call(entry[done].option, (void *)(uintptr_t)entry[done].info, 0);
+		done += !ret;
+	}
+
+	return done ? (int)done : ret;
+}
+
 static int call(unsigned int option, const void *info, unsigned int flags)
 {
 	if (refused)
@@ -100,6 +117,8 @@ static int call(unsigned int option, const void *info, unsigned int flags)
 		return add_jit(info);
 	case CODE_UNREGISTER:
 		return drop(info);
+	case CODE_BATCH:
+		return call_all(info);
 	}
 
 	return -EINVAL;
