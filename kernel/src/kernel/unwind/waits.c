@@ -21,53 +21,69 @@ u64 codectl_wait_min_us;
 /* local_clock() when the event was enabled: what a task says of before is out of date. */
 static u64 codectl_waits_start;
 
-/* Runs as @prev, with the lock of its run queue. */
-static void codectl_note_leave(void *data, bool preempt, struct task_struct *prev,
-			       struct task_struct *next, unsigned int prev_state)
-{
-	struct unwind_task_info *info = &prev->unwind_info;
-
-	info->left = local_clock();
-	info->left_state = preempt ? TASK_RUNNING : prev_state;
-}
+/* In left_state of a task that runs again: tell of its wait, in this state of 'S', 'D'. */
+#define WAITED		BIT(31)
 
 static bool codectl_has_user_stack(const struct task_struct *task)
 {
 	return task->mm && !(task->flags & (PF_KTHREAD | PF_USER_WORKER));
 }
 
-/* Was @current blocked, and in which state? '?': it left its CPU before the start. */
-static char codectl_wait_state(const struct unwind_task_info *info, u64 start)
+/* Was it blocked, and in which state? '?': it left its CPU before the start. */
+static char codectl_wait_state(const struct task_struct *task, u64 start)
 {
+	const struct unwind_task_info *info = &task->unwind_info;
+
 	if (info->left >= start)
 		return info->left_state == TASK_RUNNING ? 0 :
 		       task_index_to_char(__task_state_index(info->left_state, 0));
 
 	/* A new task has never left one. */
-	return current->nvcsw || current->nivcsw ? '?' : 0;
+	return task->nvcsw || task->nivcsw ? '?' : 0;
 }
 
-/* As the task that runs now. */
+/* Most waits are too short: that comes first. Clocks of two CPUs may differ a little. */
+static bool codectl_waited_long(const struct unwind_task_info *info, u64 start, u64 now)
+{
+	u64 since = max(info->left, start);
+
+	return now >= since &&
+	       (now - since) / NSEC_PER_USEC >= READ_ONCE(codectl_wait_min_us);
+}
+
+/* Runs as @prev, with the lock of its run queue. */
+static void codectl_note_switch(void *data, bool preempt, struct task_struct *prev,
+				struct task_struct *next, unsigned int prev_state)
+{
+	u64 start = READ_ONCE(codectl_waits_start), now = local_clock();
+	struct unwind_task_info *info = &prev->unwind_info;
+	char state = 0;
+
+	info->left = now;
+	info->left_state = preempt ? TASK_RUNNING : prev_state;
+
+	info = &next->unwind_info;
+	if (codectl_waited_long(info, start, now) && codectl_has_user_stack(next))
+		state = codectl_wait_state(next, start);
+	info->left_state = state ? WAITED | state : TASK_RUNNING;
+}
+
+/* As the task that runs now: its stack is to be taken. */
 static void codectl_note_run(void *data, bool is_switch)
 {
-	const struct unwind_task_info *info = &current->unwind_info;
-	u64 start = READ_ONCE(codectl_waits_start), now, since;
-	char state;
+	struct unwind_task_info *info = &current->unwind_info;
+	char state = info->left_state;
+	u64 now, since;
 
-	if (!is_switch || !codectl_has_user_stack(current))
+	if (likely(!(info->left_state & WAITED)))
 		return;
 
-	state = codectl_wait_state(info, start);
-	if (!state)
-		return;
-
-	/* Clocks of two CPUs may differ a little. */
+	info->left_state = TASK_RUNNING;
 	now = local_clock();
-	since = max(info->left, start);
-	if (now < since || (now - since) / NSEC_PER_USEC < READ_ONCE(codectl_wait_min_us))
-		return;
-
-	trace_task_waited(now - since, state);
+	since = max(info->left, READ_ONCE(codectl_waits_start));
+	/* Not if everybody has stopped tracing, and another one has started. */
+	if (now >= since)
+		trace_task_waited(now - since, state);
 }
 
 static unsigned int codectl_waits_users;
@@ -87,11 +103,11 @@ int codectl_waits_get(void)
 		return 0;
 
 	WRITE_ONCE(codectl_waits_start, local_clock());
-	ret = register_trace_sched_switch(codectl_note_leave, NULL);
+	ret = register_trace_sched_switch(codectl_note_switch, NULL);
 	if (!ret) {
 		ret = register_trace_sched_exit_tp(codectl_note_run, NULL);
 		if (ret)
-			unregister_trace_sched_switch(codectl_note_leave, NULL);
+			unregister_trace_sched_switch(codectl_note_switch, NULL);
 	}
 	if (ret)
 		codectl_waits_users--;
@@ -111,5 +127,5 @@ void codectl_waits_put(void)
 		return;
 
 	unregister_trace_sched_exit_tp(codectl_note_run, NULL);
-	unregister_trace_sched_switch(codectl_note_leave, NULL);
+	unregister_trace_sched_switch(codectl_note_switch, NULL);
 }
