@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a switch between two processes takes that have each other wait: untraced, while
+ * What a switch takes between two processes that wait for each other: untraced, while
  * longer waits are recorded, while all are, and with the scheduler's own event for all.
  */
 #include <sys/wait.h>
@@ -68,13 +68,14 @@ int main(void)
 	stay_on(0);
 	if (!fork())
 		answer();
-	measure("untraced");
 	set(&t, USER_STACKS, "1");
-	record_waits(LONG, "longer-waits");
+	/* First: how the two take turns changes once they have taken longer. */
 	record_waits("0", "all-waits");
 	set(&t, "events/sched/sched_switch/enable", "1");
 	measure("sched_switch");
 	set(&t, "events/sched/sched_switch/enable", "0");
+	measure("untraced");
+	record_waits(LONG, "longer-waits");
 	measure("untraced-again");
 	close(to[1]);
 	wait(NULL);
