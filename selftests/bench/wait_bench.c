@@ -11,11 +11,20 @@
 
 #define TRIPS	200
 #define ROUNDS	30
+/* Two instructions each: with those, 100,000 switches a second where one takes 1 ns. */
+#define COMPUTES	3230
 /* More than a wait takes here, in microseconds. */
 #define LONG	"1000000"
 
 static struct tracefs t, top;
 static int to[2], from[2];
+
+static void compute(void)
+{
+	long left = COMPUTES;
+
+	asm volatile("1: dec %0\n\tjnz 1b" : "+r"(left));
+}
 
 static _Noreturn void answer(void)
 {
@@ -24,7 +33,7 @@ static _Noreturn void answer(void)
 	/* The end of the pipe is the end. */
 	close(to[1]);
 	while (read(to[0], &c, 1) == 1 && write(from[1], &c, 1) == 1)
-		;
+		compute();
 	_exit(0);
 }
 
@@ -34,9 +43,11 @@ static double switch_insns(void *)
 	uint64_t start = ticks();
 	char c = 0;
 
-	for (int i = 0; i < TRIPS; i++)
+	for (int i = 0; i < TRIPS; i++) {
+		compute();
 		if (write(to[1], &c, 1) != 1 || read(from[0], &c, 1) != 1)
 			die("pipe");
+	}
 	return (double)(ticks() - start) / TRIPS / 2;
 }
 
@@ -62,20 +73,24 @@ static void record_waits(const char *least_us, const char *who)
 
 int main(void)
 {
+	const struct sched_param priority = { .sched_priority = 1 };
+
 	tracefs_top(&top);
 	if (tracefs_open(&t, "bench") || pipe(to) || pipe(from))
 		die("tracefs");
 	stay_on(0);
+	/* Neither gets more of a share for having waited. */
+	if (sched_setscheduler(0, SCHED_FIFO, &priority))
+		die("scheduler");
 	if (!fork())
 		answer();
 	set(&t, USER_STACKS, "1");
-	/* First: how the two take turns changes once they have taken longer. */
+	measure("untraced");
+	record_waits(LONG, "longer-waits");
 	record_waits("0", "all-waits");
 	set(&t, "events/sched/sched_switch/enable", "1");
 	measure("sched_switch");
 	set(&t, "events/sched/sched_switch/enable", "0");
-	measure("untraced");
-	record_waits(LONG, "longer-waits");
 	measure("untraced-again");
 	close(to[1]);
 	wait(NULL);
