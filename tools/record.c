@@ -13,10 +13,9 @@
 #include "blocked.h"
 #include "child.h"
 #include "code_names.h"
-#include "report/output.h"
-#include "report/recording.h"
 #include "report/writers.h"
 #include "record_options.h"
+#include "record_outputs.h"
 #include "session.h"
 #include "stacks.h"
 #include "symbol.h"
@@ -29,11 +28,6 @@
 #define LAST_PASSES	4
 /* Records between two looks at the clock. */
 #define RECORDS_PER_LOOK	1024
-
-/* NULL: not wanted. */
-struct outputs {
-	FILE *folded, *svg, *recording;
-};
 
 struct recording {
 	struct session session;
@@ -399,32 +393,6 @@ static void note_losses(struct recording *recording)
 			 "records of the trace could not be made out");
 }
 
-static void write_trees(const struct selection *selection, const struct outputs *outputs,
-			const struct record_options *options)
-{
-	struct tree *tree = tree_new(selection, TREE_FUNCTIONS);
-
-	if (outputs->folded)
-		folded_write(tree, false, outputs->folded);
-	output_close(outputs->folded, options->folded);
-	if (outputs->svg && !select_any(selection)) {
-		output_drop(outputs->svg, options->svg);
-		die("there is no stack to draw in %s", options->svg);
-	}
-	if (outputs->svg)
-		flamegraph_write(tree, false, outputs->svg);
-	output_close(outputs->svg, options->svg);
-	tree_free(tree);
-}
-
-static void write_recording(struct profile *profile, FILE *to, const char *path)
-{
-	int error = recording_write(profile, to);
-
-	errno = error;
-	output_close(to, path);
-}
-
 static void report(struct recording *recording, const struct outputs *outputs,
 		   const struct record_options *options)
 {
@@ -443,9 +411,7 @@ static void report(struct recording *recording, const struct outputs *outputs,
 	fprintf(stderr, "codectl: %lu events, %lu with their stack (%zu different)\n",
 		counts->events - recording->ours, counts->joined - recording->ours, different);
 	note_losses(recording);
-	if (outputs->recording)
-		write_recording(recording->profile, outputs->recording, options->recording);
-	write_trees(&selection, outputs, options);
+	outputs_write(outputs, &selection, options);
 }
 
 /* ------------------------------------------------------------------ the whole */
@@ -516,19 +482,6 @@ static void close_recording(struct recording *recording)
 	session_close(&recording->session);
 }
 
-/*
- * What cannot be written is to be known before anything is recorded, and what is there goes
- * only if something can be.
- */
-static struct outputs open_outputs(const struct record_options *options)
-{
-	return (struct outputs){
-		.folded = output_open(options->folded),
-		.svg = output_open(options->svg),
-		.recording = output_open_private(options->recording),
-	};
-}
-
 static void record_all(struct recording *recording, const struct record_options *options,
 		       struct child *child)
 {
@@ -555,7 +508,7 @@ int cmd_record(int argc, char **argv)
 	need_codectl();
 	catch_signals();
 	open_recording(&recording, &options);
-	outputs = open_outputs(&options);
+	outputs = outputs_open(&options);
 	record_all(&recording, &options, &child);
 	report(&recording, &outputs, &options);
 	close_recording(&recording);

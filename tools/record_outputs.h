@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files that codectl record writes.
+ */
+#ifndef RECORD_OUTPUTS_H
+#define RECORD_OUTPUTS_H
+
+#include <stdio.h>
+
+#include "record_options.h"
+#include "report/select.h"
+
+/* NULL: not wanted. */
+struct outputs {
+	FILE *folded, *svg, *recording;
+};
+
+/*
+ * What cannot be written is to be known before anything is recorded, and what is there goes
+ * only if something can be.
+ */
+struct outputs outputs_open(const struct record_options *options);
+
+/* Writes and closes them. */
+void outputs_write(const struct outputs *outputs, const struct selection *selection,
+		   const struct record_options *options);
+
+#endif
