@@ -55,7 +55,8 @@ static void print_report_help(void)
 	       "  --by GROUP[,...]   by event, comm, pid, tid or cgroup; or none (event)\n"
 	       "  --sort self|total  order of the table (self)\n"
 	       "  --unit events|time what is counted\n"
-	       "  --event NAME, --comm NAME, --pid PID  only these; may be repeated\n"
+	       "  --event NAME, --comm NAME, --pid PID, --tid TID, --cgroup PATH  only these;\n"
+	       "                     may be repeated\n"
 	       "  --time FROM,TO     only between these seconds\n"
 	       "  --min-share P      leave out what is less than P percent\n"
 	       "\n");

@@ -16,7 +16,7 @@ enum form { FOLDED, FLAMEGRAPH, PPROF, SPEEDSCOPE, JSON, NR_FORMS };
 
 struct options {
 	struct selection selection;
-	size_t nr_comms, nr_events, nr_pids;
+	size_t nr_comms, nr_events, nr_pids, nr_tids, nr_cgroups;
 	const char *outputs[NR_FORMS];
 	bool listing, lines;
 	enum row_order order;
@@ -84,12 +84,12 @@ static double parse_share(const char *text)
 	return share;
 }
 
-static int32_t parse_pid(const char *text)
+static int32_t parse_id(const char *what, const char *text)
 {
-	unsigned long number = need_number("the id of a process", text);
+	unsigned long number = need_number(what, text);
 
 	if (number > INT32_MAX)
-		die_usage("not the id of a process: %s", text);
+		die_usage("not %s: %s", what, text);
 	return number;
 }
 
@@ -123,7 +123,13 @@ static void parse_option(struct options *options, int option)
 		selection->events[options->nr_events++] = optarg;
 		break;
 	case 'p':
-		selection->pids[options->nr_pids++] = parse_pid(optarg);
+		selection->pids[options->nr_pids++] = parse_id("the id of a process", optarg);
+		break;
+	case 'i':
+		selection->tids[options->nr_tids++] = parse_id("the id of a thread", optarg);
+		break;
+	case 'g':
+		selection->cgroups[options->nr_cgroups++] = optarg;
 		break;
 	case 't':
 		parse_time(selection, optarg);
@@ -179,6 +185,8 @@ static void parse_options(struct options *options, int argc, char **argv)
 		{ "comm", required_argument, NULL, 'c' },
 		{ "event", required_argument, NULL, 'e' },
 		{ "pid", required_argument, NULL, 'p' },
+		{ "tid", required_argument, NULL, 'i' },
+		{ "cgroup", required_argument, NULL, 'g' },
 		{ "time", required_argument, NULL, 't' },
 		{ "min-share", required_argument, NULL, 'm' },
 		{ "by", required_argument, NULL, 'b' },
@@ -201,6 +209,8 @@ static void parse_options(struct options *options, int argc, char **argv)
 	selection->comms = need(calloc(argc, sizeof(*selection->comms)));
 	selection->events = need(calloc(argc, sizeof(*selection->events)));
 	selection->pids = need(calloc(argc, sizeof(*selection->pids)));
+	selection->tids = need(calloc(argc, sizeof(*selection->tids)));
+	selection->cgroups = need(calloc(argc, sizeof(*selection->cgroups)));
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
 		parse_option(options, option);
@@ -227,6 +237,14 @@ static void drop_empty_lists(struct options *options)
 		free(selection->pids);
 		selection->pids = NULL;
 	}
+	if (!options->nr_tids) {
+		free(selection->tids);
+		selection->tids = NULL;
+	}
+	if (!options->nr_cgroups) {
+		free(selection->cgroups);
+		selection->cgroups = NULL;
+	}
 }
 
 static void free_options(struct options *options)
@@ -234,6 +252,8 @@ static void free_options(struct options *options)
 	free(options->selection.comms);
 	free(options->selection.events);
 	free(options->selection.pids);
+	free(options->selection.tids);
+	free(options->selection.cgroups);
 	profile_free(options->selection.profile);
 }
 

@@ -39,11 +39,25 @@ static bool takes_event(const struct selection *selection, uint32_t nr)
 	       (colon && is_one_of(selection->events, colon + 1));
 }
 
-static bool takes_pid(const struct selection *selection, int32_t pid)
+static bool has_number(const int32_t *numbers, int32_t number)
 {
-	for (const int32_t *one = selection->pids; *one; one++)
-		if (*one == pid)
+	for (; *numbers; numbers++)
+		if (*numbers == number)
 			return true;
+	return false;
+}
+
+/* Those below it are of it, too. */
+static bool is_in_cgroup(const char *const *cgroups, const char *path)
+{
+	for (; path && *cgroups; cgroups++) {
+		size_t len = strlen(*cgroups);
+
+		while (len && (*cgroups)[len - 1] == '/')
+			len--;
+		if (!strncmp(path, *cgroups, len) && (!path[len] || path[len] == '/'))
+			return true;
+	}
 	return false;
 }
 
@@ -54,7 +68,9 @@ bool select_takes(const struct selection *selection, const struct profile_sample
 	return sample->time >= selection->from && sample->time < selection->to &&
 	       (!selection->events || takes_event(selection, sample->event)) &&
 	       (!selection->comms || is_one_of(selection->comms, task.comm)) &&
-	       (!selection->pids || takes_pid(selection, task.pid));
+	       (!selection->cgroups || is_in_cgroup(selection->cgroups, task.cgroup)) &&
+	       (!selection->pids || has_number(selection->pids, task.pid)) &&
+	       (!selection->tids || has_number(selection->tids, task.tid));
 }
 
 bool select_unit(struct selection *selection)

@@ -21,8 +21,8 @@ enum unit { UNIT_UNSET, UNIT_EVENTS, UNIT_TIME };
 /* Of each kind of condition that is there, one has to be met. */
 struct selection {
 	struct profile *profile;
-	const char **comms, **events;	/* end with NULL; NULL: any */
-	int32_t *pids;			/* ends with 0; NULL: any */
+	const char **comms, **events, **cgroups;	/* end with NULL; NULL: any */
+	int32_t *pids, *tids;		/* end with 0; NULL: any */
 	uint64_t from, to;		/* ns since the recording's start, without @to */
 	enum unit unit;
 	enum group groups[GROUP_MAX];	/* the outermost first */

@@ -72,6 +72,55 @@ static void selections(void)
 	profile_free(profile);
 }
 
+/* One event in each cgroup, of a thread for each. */
+static struct profile *make_cgroups(void)
+{
+	static const char *const cgroups[] = { "/a", "/a/b", "/ab", NULL };
+	struct profile *profile = profile_new();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cgroups); i++) {
+		const struct profile_event event = { .name = "e" };
+		const struct profile_task task = {
+			.cgroup = cgroups[i], .pid = 1, .tid = i + 1,
+		};
+		const struct profile_sample sample = {
+			.stack = push_functions(profile, "f", 0), .events = 1ULL << i,
+			.event = profile_event(profile, &event),
+			.task = profile_task(profile, &task),
+		};
+
+		CHECK(profile_add(profile, &sample));
+	}
+	return profile;
+}
+
+static void selections_by_thread_and_cgroup(void)
+{
+	struct profile *profile = make_cgroups();
+	const char *one[] = { "/a", NULL }, *slash[] = { "/a/", NULL }, *all[] = { "/", NULL };
+	const char *below[] = { "/a/b", "/ab", NULL };
+	int32_t tids[] = { 2, 4, 0 };
+	struct selection selection = select_all(profile);
+
+	selection.nr_groups = 0;
+	select_unit(&selection);
+	CHECK(is(folded(&selection, false), "f 15\n"));
+	selection.tids = tids;
+	CHECK(is(folded(&selection, false), "f 10\n"));
+	selection.cgroups = one;
+	CHECK(is(folded(&selection, false), "f 2\n"));
+	selection.tids = NULL;
+	CHECK(is(folded(&selection, false), "f 3\n"));
+	selection.cgroups = slash;
+	CHECK(is(folded(&selection, false), "f 3\n"));
+	selection.cgroups = below;
+	CHECK(is(folded(&selection, false), "f 6\n"));
+	/* What is not known to be of one is not taken. */
+	selection.cgroups = all;
+	CHECK(is(folded(&selection, false), "f 7\n"));
+	profile_free(profile);
+}
+
 static void units(void)
 {
 	struct profile *profile = make_mixed();
@@ -577,6 +626,7 @@ static void pprof(void)
 int main(void)
 {
 	RUN(selections);
+	RUN(selections_by_thread_and_cgroup);
 	RUN(units);
 	RUN(groups);
 	RUN(no_names);
