@@ -91,7 +91,8 @@ void frames_add_file(struct frames *frames, const struct file_record *record, pi
 	file->id = record->id;
 	file->record = need(malloc(sizeof(*record)));
 	*file->record = *record;
-	if (record->build_id_len && (record->unit == UNIT_FILE || record->unit == UNIT_OBJECT))
+	if ((record->build_id_len || record->by_inode) &&
+	    (record->unit == UNIT_FILE || record->unit == UNIT_OBJECT))
 		file->symbols = symbols_add_file(frames->symbols, pid, record);
 	need(tsearch(file, &frames->files, by_id));
 }

@@ -14,6 +14,7 @@
 #include "child.h"
 #include "code_names.h"
 #include "report/writers.h"
+#include "record_cpu.h"
 #include "record_options.h"
 #include "record_outputs.h"
 #include "session.h"
@@ -505,6 +506,11 @@ int cmd_record(int argc, char **argv)
 	struct outputs outputs;
 
 	record_options_parse(&options, argc, argv);
+	if (options.cpu) {
+		record_cpu(&options);
+		record_options_free(&options);
+		return 0;
+	}
 	need_codectl();
 	catch_signals();
 	open_recording(&recording, &options);

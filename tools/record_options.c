@@ -8,6 +8,8 @@
 
 /* Shorter waits cost more to record than they take. */
 #define MIN_WAIT_US	100
+/* Of --cpu: no multiple of what programs and the kernel do at a time. */
+#define HERTZ		499
 
 static double parse_duration(const char *text)
 {
@@ -33,6 +35,15 @@ static void parse_option(struct record_options *options, int option)
 		break;
 	case 'w':
 		options->wait = true;
+		break;
+	case 'c':
+		options->cpu = true;
+		break;
+	case 'F':
+		options->hertz = need_number("a number of samples a second", optarg);
+		break;
+	case 'k':
+		options->kernel = true;
 		break;
 	case 'm':
 		options->min_wait_us = need_number("a number of microseconds", optarg);
@@ -60,6 +71,20 @@ static void parse_option(struct record_options *options, int option)
 	}
 }
 
+static void check_cpu(struct record_options *options)
+{
+	if (options->cpu && (options->futex || options->nr_events || options->wait))
+		die_usage("--cpu or events, not both");
+	if (options->cpu && options->names)
+		die_usage("--names is for events");
+	if (!options->cpu && (options->hertz || options->kernel))
+		die_usage("-F and --kernel are of --cpu");
+	if (options->hertz > INT32_MAX)
+		die_usage("too many samples a second");
+	if (options->cpu && !options->hertz)
+		options->hertz = HERTZ;
+}
+
 void record_options_parse(struct record_options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -67,6 +92,8 @@ void record_options_parse(struct record_options *options, int argc, char **argv)
 		{ "event", required_argument, NULL, 'e' },
 		{ "names", no_argument, NULL, 'n' },
 		{ "wait", no_argument, NULL, 'w' },
+		{ "cpu", no_argument, NULL, 'c' },
+		{ "kernel", no_argument, NULL, 'k' },
 		{ "min-wait", required_argument, NULL, 'm' },
 		{ "duration", required_argument, NULL, 'd' },
 		{ "buffer", required_argument, NULL, 'b' },
@@ -80,7 +107,7 @@ void record_options_parse(struct record_options *options, int argc, char **argv)
 	*options = (struct record_options){ 0 };
 	options->events = need(calloc(argc, sizeof(*options->events)));
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+p:o:", known, NULL)) != -1)
+	while ((option = getopt_long(argc, argv, "+F:p:o:", known, NULL)) != -1)
 		parse_option(options, option);
 	if (optind < argc) {
 		if (strcmp(argv[optind - 1], "--"))
@@ -95,6 +122,7 @@ void record_options_parse(struct record_options *options, int argc, char **argv)
 		die_usage("--min-wait is of --wait");
 	if (options->wait && !options->min_wait_us)
 		options->min_wait_us = MIN_WAIT_US;
+	check_cpu(options);
 }
 
 void record_options_free(struct record_options *options)

@@ -10,7 +10,9 @@
 #include <sys/types.h>
 
 struct record_options {
-	bool futex, names, wait;
+	bool futex, names, wait, cpu;
+	bool kernel;		/* frames of it, too */
+	unsigned long hertz;	/* of --cpu */
 	char **events;		/* room for all */
 	size_t nr_events;
 	pid_t pid;

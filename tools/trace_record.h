@@ -63,6 +63,7 @@ struct file_record {
 	uint64_t id, inode;
 	uint32_t dev_major, dev_minor;
 	bool verified, claimed;	/* the names; neither: there are none */
+	bool by_inode;		/* of a recorder: device and inode say which file it is */
 	uint32_t unit;		/* enum frame_unit, or one of a later kernel */
 	uint32_t build_id_len;
 	uint8_t build_id[BUILD_ID_MAX];

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "answer.h"
+#include "perf_records.h"
 #include "samples.h"
 #include "sframe/rows.h"
 #include "tool.h"
@@ -127,6 +128,19 @@ static void write_wait(size_t nr)
 	fclose(file);
 }
 
+static void write_perf(void)
+{
+	struct bytes bytes = { 0 };
+	FILE *file = open_seed("perf_data", 0);
+
+	put_all(&bytes);
+	fwrite(bytes.data, bytes.len, 1, file);
+	fclose(file);
+	write_seed("kernel_names", 0,
+		   "ffffffff81000000 T first\nffffffff81000200 t local\n"
+		   "0000000000000000 A zero\nffffffffc0000000 t in_module\t[some]\n");
+}
+
 /* Of each kind of line. */
 static void write_recordings(void)
 {
@@ -180,6 +194,7 @@ int main(int argc, char **argv)
 	write_names(4);
 	write_wait(5);
 	write_recordings();
+	write_perf();
 	write_rows();
 	return 0;
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf record, the stock one, as a child that samples what runs on CPUs, and writes to a
+ * pipe: no file that somebody else could have made, or could change.
+ */
+#ifndef PERF_CHILD_H
+#define PERF_CHILD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "perf_stream.h"
+
+struct perf_options {
+	pid_t pid;		/* with what it starts; 0: the whole machine */
+	unsigned long hertz;
+	unsigned long buffer_kib;	/* 0: as perf has it */
+	bool kernel;		/* frames of the kernel, too */
+};
+
+struct perf_child {
+	pid_t pid;
+	int data, control;	/* a pipe, and a socket */
+	int errors;		/* a file in memory */
+	bool asked;		/* it has not answered yet */
+};
+
+/*
+ * Runs it until it samples, or else exits with the reason; @stream takes
+ * what it writes until then.
+ */
+void perf_child_start(struct perf_child *child, const struct perf_options *options,
+		      struct perf_stream *stream);
+
+/*
+ * Takes what it writes within that time, and asks it for what has been sampled.  False once it
+ * has ended.
+ */
+bool perf_child_read(struct perf_child *child, struct perf_stream *stream, int ms);
+
+/* Ends it, and takes the rest. */
+void perf_child_end(struct perf_child *child, struct perf_stream *stream);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads, what their processes have mapped to execute, and cgroups, as the records of perf
+ * tell of them.
+ */
+#ifndef PERF_TASKS_H
+#define PERF_TASKS_H
+
+#include "perf_data.h"
+#include "report/profile.h"
+
+struct perf_tasks;
+
+struct perf_tasks *perf_tasks_new(void);
+void perf_tasks_free(struct perf_tasks *tasks);
+
+/* Mappings of all processes that are kept at most. */
+extern size_t perf_tasks_max_mappings;
+
+/* In the order of time. */
+void perf_tasks_take(struct perf_tasks *tasks, const struct perf_record *record);
+
+/* The same for each mapping of the file; the id is not 0. */
+struct perf_mapped {
+	uint64_t id;
+	const char *path;	/* escaped; "[vdso]" has no inode */
+	uint64_t inode;
+	uint32_t major, minor;
+};
+
+/*
+ * What is mapped at @address, and stores the offset in it.  False: nothing that is known, or
+ * memory without a file.
+ */
+bool perf_tasks_find(const struct perf_tasks *tasks, int32_t pid, uint64_t address,
+		     struct perf_mapped *mapped, uint64_t *offset);
+
+/*
+ * Name and cgroup, as the thread has chosen them, until perf_tasks_free(); @cgroup is the id in
+ * the sample, or 0: then it is asked for, once.
+ */
+struct profile_task perf_tasks_describe(struct perf_tasks *tasks, int32_t pid, int32_t tid,
+					uint64_t cgroup);
+
+/* Mappings that were left out: there are too many. */
+unsigned long perf_tasks_left_out(const struct perf_tasks *tasks);
+
+#endif
