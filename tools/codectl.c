@@ -18,6 +18,7 @@ static const struct command {
 	{ "where", cmd_where },
 	{ "record", cmd_record },
 	{ "report", cmd_report },
+	{ "top", cmd_top },
 	{ "sframe", cmd_sframe },
 	{ "attach", cmd_attach },
 };
@@ -65,12 +66,28 @@ static void print_report_help(void)
 	       "\n");
 }
 
+static void print_top_help(void)
+{
+	printf("Options of top:\n"
+	       "  -p PID             only that process, and what it starts from then on\n"
+	       "  -F HZ              so many samples a second of each CPU (199)\n"
+	       "  -d SECONDS         a table for each such period (1)\n"
+	       "  -n COUNT           end after so many tables\n"
+	       "  --kernel           with the functions of the kernel\n"
+	       "  --by GROUP         by comm, pid, tid or cgroup; or none (none)\n"
+	       "  --sort self|total  order of the table (self)\n"
+	       "  --json             all figures of each period\n"
+	       "Keys: q ends, s sorts by self, t by total, g groups by another one.\n"
+	       "\n");
+}
+
 static void print_help(void)
 {
 	printf("usage: codectl list [--raw] PID\n"
 	       "       codectl where PID ADDRESS...\n"
 	       "       codectl record [OPTION]... [-p PID | -- COMMAND [ARG]...]\n"
 	       "       codectl report [OPTION]... RECORDING\n"
+	       "       codectl top [OPTION]... [-p PID]\n"
 	       "       codectl sframe [OPTION]... FILE... | --all DIR | --prune\n"
 	       "       codectl attach [OPTION]... [FILE]... [-- COMMAND [ARG]...]\n"
 	       "\n"
@@ -78,6 +95,7 @@ static void print_help(void)
 	       "where   show what covers an address, and which function it is in\n"
 	       "record  show the user stacks of events, the most frequent first\n"
 	       "report  show a recording of them as a table, or in another form\n"
+	       "top     show which functions run on the CPUs now\n"
 	       "sframe  make SFrame tables of the CFI of programs and libraries\n"
 	       "attach  give programs and libraries tables, in all processes\n"
 	       "\n"
@@ -85,6 +103,7 @@ static void print_help(void)
 	       "\n");
 	print_record_help();
 	print_report_help();
+	print_top_help();
 	printf("Options of sframe:\n"
 	       "  -o OUT             write the table of the one FILE to OUT\n"
 	       "  --store DIR        the store (" STORE_CACHE ")\n"

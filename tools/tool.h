@@ -18,6 +18,7 @@ int cmd_list(int argc, char **argv);
 int cmd_where(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_sframe(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 

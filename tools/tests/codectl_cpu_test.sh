@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# codectl record --cpu in the guest: the shares that it reports are those of the program's
-# own clock, by function, line, thread and cgroup.  Prints TAP.
+# codectl record --cpu and top in the guest: the shares that they report are those of the
+# program's own clock, by function, line, thread and cgroup.  Prints TAP.
 #
 # What is called by check() looks unreachable:
 # shellcheck disable=SC2317
@@ -212,6 +212,52 @@ interrupted()
 		near "$(share functions self_share '"name":"rest"')" 40 8
 }
 
+# on_terminal STEP... - of codectl top
+on_terminal()
+{
+	"$here/terminal" "$@" -- codectl top -p $load --by comm > "$out/stdout" 2> "$out/stderr" &&
+		grep -q '^status 0$' "$out/stdout" &&
+		grep -q '^terminal restored$' "$out/stdout"
+}
+
+# The name of the thread would clear the screen, which begins with the table instead.
+shows_no_control()
+{
+	clear=$(printf '\033[2J')
+	home=$(printf '\033[H# codectl top:')
+	grep -q -F "$home" "$out/stdout" && grep -q -F 'a\033[2Jb' "$out/stdout" &&
+		! grep -q -F "$clear" "$out/stdout"
+}
+
+two_tables()
+{
+	codectl_is 0 top -p $load -n 2 -d 3 &&
+		[ "$(grep -c '^# codectl top: ' "$out/stdout")" = 2 ] &&
+		[ "$(grep -c ' rest$' "$out/stdout")" = 2 ]
+}
+
+test_top()
+{
+	"$here/shares" 600 "$(printf 'a\033[2Jb')" > "$out/load" &
+	load=$!
+	check "top prints a table each period" two_tables
+	codectl top -p $load -n 1 -d 10 --json > "$out/json" 2> "$out/stderr"
+	check "with the shares of that time" near \
+		"$(share functions self_share '"name":"rest"')" 40 8
+	check "on a terminal it takes keys, and gives it back" on_terminal =rest t =rest g \
+		"=# pid: pid $load" q
+	check "names that control terminals are shown" on_terminal '=# comm: a' q
+	check "but do not" shows_no_control
+	check "SIGTERM ends it as well" on_terminal =rest @15
+	check "so does SIGINT" on_terminal =rest @2
+	stop_load
+	for call in 'top x' 'top -d 0' 'top --by x' 'top --sort x' 'top -n 0' 'top --what'; do
+		# shellcheck disable=SC2086
+		check "exit status 2: codectl $call" fails_with 2 . $call
+	done
+	check "top leaves no perf" eventually none_left
+}
+
 test_errors()
 {
 	for call in 'record --cpu --futex' 'record --cpu --event a' 'record -F 10' \
@@ -247,5 +293,6 @@ test_hostile_name
 test_cgroups
 test_kernel
 test_whole_machine
+test_top
 test_errors
 finish
