@@ -243,7 +243,7 @@ static void take_keys(struct top *top)
 {
 	char key;
 
-	while ((key = screen_key())) {
+	while (!interrupted && (key = screen_key())) {
 		if (key == 'q')
 			interrupted = 1;
 		else if (key == 's')

@@ -229,6 +229,12 @@ shows_no_control()
 		! grep -q -F "$clear" "$out/stdout"
 }
 
+without_terminal()
+{
+	"$here/terminal" =rest ! -- codectl top -p $load > "$out/stdout" 2> "$out/stderr" &&
+		grep -q '^status 0$' "$out/stdout"
+}
+
 two_tables()
 {
 	codectl_is 0 top -p $load -n 2 -d 3 &&
@@ -250,6 +256,7 @@ test_top()
 	check "but do not" shows_no_control
 	check "SIGTERM ends it as well" on_terminal =rest @15
 	check "so does SIGINT" on_terminal =rest @2
+	check "and the end of its terminal" without_terminal
 	stop_load
 	for call in 'top x' 'top -d 0' 'top --by x' 'top --sort x' 'top -n 0' 'top --what'; do
 		# shellcheck disable=SC2086

@@ -2,7 +2,7 @@
 /*
  * terminal STEP... -- COMMAND [ARG...]: runs it in a terminal of 12 lines and 60 columns, and does
  * one step after the other: =TEXT waits until it has printed that since the step before, @NR sends
- * it a signal, and anything else is typed.  Prints what it has printed, and at the end its status
+ * it a signal, ! takes the terminal away, and anything else is typed.  Prints what it has printed, and at the end its status
  * and whether the terminal is as it was; exits with 1 if a step fails.
  */
 #include <poll.h>
@@ -22,13 +22,13 @@
 static char seen[1 << 20];
 static size_t len, step_at;
 
-/* False at its end, or without anything for a second. */
+/* False at its end. */
 static int take(int terminal)
 {
 	struct pollfd pollfd = { .fd = terminal, .events = POLLIN };
 	ssize_t got;
 
-	if (poll(&pollfd, 1, 1000) != 1)
+	if (poll(&pollfd, 1, 100) != 1 || pollfd.revents & POLLNVAL)
 		return 1;
 	got = read(terminal, seen + len, sizeof(seen) - 1 - len);
 	if (got <= 0)
@@ -54,6 +54,8 @@ static int do_step(int terminal, pid_t pid, const char *step)
 		return wait_for(terminal, step + 1);
 	if (*step == '@')
 		return !kill(pid, atoi(step + 1));
+	if (*step == '!')
+		return !close(terminal);
 	return write(terminal, step, strlen(step)) == (ssize_t)strlen(step);
 }
 
@@ -93,8 +95,10 @@ int main(int argc, char **argv)
 		printf("step failed: %s\n", argv[i - 1]);
 		kill(pid, SIGKILL);
 	}
-	while (!waitpid(pid, &status, WNOHANG))
+	while (!waitpid(pid, &status, WNOHANG)) {
 		take(terminal);
+		usleep(1000);
+	}
 	take(terminal);
 	fwrite(seen, 1, len, stdout);
 	printf("\nstatus %d\nterminal %s\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1,
