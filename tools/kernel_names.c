@@ -44,6 +44,9 @@ static void take_line(struct kernel_names *names, struct span line)
 	uint64_t start;
 	struct span type, function;
 
+	/* As a string it would end there. */
+	if (line.len && memchr(line.at, '\0', line.len))
+		return;
 	if (!span_hex(span_take(&line, ' '), &start) || start < KERNEL_START)
 		return;
 	type = span_take(&line, ' ');

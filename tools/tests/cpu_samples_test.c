@@ -291,6 +291,8 @@ static const char kallsyms[] =
 	"ffffffffc0000000 t in_module\t[some]\n"
 	"nonsense\n"
 	"ffffffff81000300 T \n"
+	"ffffffff81000400 T \0cut\n"
+	"ffffffff81000500 \0 no_type\n"
 	"ffffffff81000080 W weak";
 
 static bool finds(const struct kernel_names *names, uint64_t address, const char *function,
@@ -315,6 +317,7 @@ static void finds_functions_of_the_kernel(void)
 	CHECK(finds(names, 0xffffffff8100007f, "_text", NULL, 0x7f));
 	CHECK(finds(names, 0xffffffff81000100, "weak", NULL, 0x80));
 	CHECK(finds(names, 0xffffffff81000305, "local", NULL, 0x105));
+	CHECK(finds(names, 0xffffffff81000505, "local", NULL, 0x305));
 	CHECK(finds(names, 0xffffffffc0000001, "in_module", "[some]", 1));
 	kernel_names_free(names);
 	free(text);
