@@ -123,7 +123,7 @@ test_hostile_name()
 		"$here/shares" 1 "$name" > "$out/stdout" 2> "$out/stderr"
 	make_json --by comm
 	check "a name with control characters is shown escaped" near \
-		"$(share functions self_share 'a\\012\\033[2J;b \"')" 90 10
+		"$(share functions self_share 'a\\012\\033[2J;b \"')" 60 40
 	check "and chosen by" codectl_is 0 report --by comm --comm 'a\012\033[2J;b "' \
 		"$out/recording"
 	check "the table has it" grep -q -F 'a\012\033[2J;b' "$out/stdout"
