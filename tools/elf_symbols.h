@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbols of functions and variables of a module, by address: libdwfl looks at all of them for each
- * address, which takes minutes for many addresses of a large program.
+ * The symbols of functions and variables of a module, by address: libdwfl looks at all of
+ * them for each address, which takes minutes for many addresses of a large program.
  */
 #ifndef ELF_SYMBOLS_H
 #define ELF_SYMBOLS_H

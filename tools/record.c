@@ -370,14 +370,14 @@ static void note_losses(struct recording *recording)
 {
 	const struct join_counts *counts = join_counts(recording->join);
 
-	note_unless_none(recording, counts->truncated - recording->ours_truncated, "stacks are truncated");
+	note_unless_none(recording, counts->truncated - recording->ours_truncated,
+			 "stacks are truncated");
 	note_unless_none(recording, counts->incomplete,
 			 "events left out: parts of their stack are lost");
 	note_unless_none(recording, recording->left_out,
 			 "events left out: there are too many different stacks");
 	note_unless_none(recording, recording->not_interrupted,
-			 "threads wait in calls that would end if they were interrupted: "
-			 "their last wait is left out");
+			 "threads wait in calls that no interruption may end: they are left out");
 	note_unless_none(recording, counts->events - counts->asked,
 			 "events asked for no stack, as those of the kernel's threads");
 	note_unless_none(recording, counts->pending,

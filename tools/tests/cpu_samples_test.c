@@ -177,12 +177,11 @@ static void leaves_out_guests_and_odd_marks(void)
 	struct bytes bytes = start();
 	struct run seen;
 
-	put_sample(&bytes, (struct put_sample){ .time = 10, .pid = 1, .tid = 1, .nr = 7,
-		.ips = { 0x1, PERF_CONTEXT_GUEST, 0x2, PERF_CONTEXT_USER, 0x10,
-			 PERF_CONTEXT_MAX, 0x3 } });
+	PUT_SAMPLE(&bytes, .time = 10, .pid = 1, .tid = 1, .nr = 7, .ips = { 0x1,
+		   PERF_CONTEXT_GUEST, 0x2, PERF_CONTEXT_USER, 0x10, PERF_CONTEXT_MAX, 0x3 });
 	/* A cookie that is cut off. */
-	put_sample(&bytes, (struct put_sample){ .time = 11, .ip = 0x40, .pid = 2, .tid = 2,
-		.nr = 1, .ips = { USER_DEFERRED } });
+	PUT_SAMPLE(&bytes, .time = 11, .ip = 0x40, .pid = 2, .tid = 2, .nr = 1,
+		   .ips = { USER_DEFERRED });
 	seen = run(&bytes, true);
 	CHECK(is(stack_of(&seen, 0), "10;") && is(stack_of(&seen, 1), "40;"));
 	end(seen);
@@ -260,20 +259,20 @@ static void names_functions_and_lines(void)
 	struct put_sample sample = in_user(10, getpid());
 	struct bytes bytes = start();
 	struct profile_frame frame;
+	uint32_t stack;
 	struct run seen;
 
-	put_mmap(&bytes, (struct put_mmap){ .pid = getpid(), .tid = getpid(),
-		.start = map.start, .len = map.end - map.start, .offset = map.offset,
-		.inode = map.inode, .major = map.major, .minor = map.minor,
-		.path = map.path.at });
+	PUT_MMAP(&bytes, .pid = getpid(), .tid = getpid(), .start = map.start,
+		 .len = map.end - map.start, .offset = map.offset, .inode = map.inode,
+		 .major = map.major, .minor = map.minor, .path = map.path.at);
 	sample.ips[1] = address;
 	/* A return address right after it belongs to it. */
 	sample.ips[2] = address + 1;
 	put_sample(&bytes, sample);
 	seen = run(&bytes, false);
 	CHECK(is(stack_of(&seen, 0), "known_function;known_function;"));
-	frame = profile_frame_at(seen.profile, profile_stack_frame(seen.profile,
-				 profile_sample_at(seen.profile, 0)->stack));
+	stack = profile_sample_at(seen.profile, 0)->stack;
+	frame = profile_frame_at(seen.profile, profile_stack_frame(seen.profile, stack));
 	CHECK(frame.source && strstr(frame.source, "cpu_samples_test.c") && frame.line > 100);
 	CHECK(frame.distance == 0 && frame.offset == address - map.start + map.offset);
 	CHECK(!cpu_samples_unnamed(seen.samples));
@@ -290,7 +289,7 @@ static const char kallsyms[] =
 	"0000000000000040 A percpu\n"
 	"ffffffffc0000000 t in_module\t[some]\n"
 	"nonsense\n"
-	"ffffffff81000300 T \n"
+	"ffffffff81000300 T\040\n"
 	"ffffffff81000400 T \0cut\n"
 	"ffffffff81000500 \0 no_type\n"
 	"ffffffff81000080 W weak";

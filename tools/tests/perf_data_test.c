@@ -62,8 +62,8 @@ static void reads_a_sample(void)
 	struct bytes bytes = { 0 };
 
 	CHECK(add_attr(&format, ALL_FIELDS, 1));
-	put_sample(&bytes, (struct put_sample){ .time = 5, .ip = 6, .period = 7, .cgroup = 8,
-		.pid = 9, .tid = 10, .nr = 2, .ips = { PERF_CONTEXT_USER, 6 } });
+	PUT_SAMPLE(&bytes, .time = 5, .ip = 6, .period = 7, .cgroup = 8, .pid = 9, .tid = 10,
+		   .nr = 2, .ips = { PERF_CONTEXT_USER, 6 });
 	CHECK(parse(&record, &format, &bytes) && record.kind == PERF_KIND_SAMPLE);
 	CHECK(record.time == 5 && record.sample.ip == 6 && record.sample.period == 7);
 	CHECK(record.sample.cgroup == 8 && record.pid == 9 && record.tid == 10);
@@ -353,8 +353,8 @@ static bool is_at(const struct perf_tasks *tasks, int32_t pid, uint64_t address,
 static void put_map(struct bytes *bytes, uint32_t pid, uint64_t start, uint64_t len,
 		    const char *path)
 {
-	put_mmap(bytes, (struct put_mmap){ .pid = pid, .tid = pid, .start = start, .len = len,
-		.offset = 0x500, .inode = 1, .path = path });
+	PUT_MMAP(bytes, .pid = pid, .tid = pid, .start = start, .len = len, .offset = 0x500,
+		 .inode = 1, .path = path);
 }
 
 static void maps_over_what_was_there(void)
@@ -385,14 +385,12 @@ static void knows_files_from_memory(void)
 	struct perf_tasks *tasks;
 
 	put_map(&bytes, 1, 0x1000, 0x1000, "/a\n\033[1m\\ b");
-	put_mmap(&bytes, (struct put_mmap){ .pid = 1, .start = 0x2000, .len = 0x1000,
-		.path = "//anon" });
-	put_mmap(&bytes, (struct put_mmap){ .pid = 1, .start = 0x3000, .len = 0x1000,
-		.path = "[vdso]" });
-	put_mmap(&bytes, (struct put_mmap){ .pid = 1, .start = 0x1000, .len = 0x3000, .inode = 9,
-		.path = "/k", .misc = PERF_RECORD_MISC_KERNEL });
-	put_mmap(&bytes, (struct put_mmap){ .pid = 1, .start = 0x1000, .len = 0x3000, .inode = 9,
-		.path = "/d", .misc = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_DATA });
+	PUT_MMAP(&bytes, .pid = 1, .start = 0x2000, .len = 0x1000, .path = "//anon");
+	PUT_MMAP(&bytes, .pid = 1, .start = 0x3000, .len = 0x1000, .path = "[vdso]");
+	PUT_MMAP(&bytes, .pid = 1, .start = 0x1000, .len = 0x3000, .inode = 9, .path = "/k",
+		 .misc = PERF_RECORD_MISC_KERNEL);
+	PUT_MMAP(&bytes, .pid = 1, .start = 0x1000, .len = 0x3000, .inode = 9, .path = "/d",
+		 .misc = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_DATA);
 	tasks = tasks_of(&bytes);
 	CHECK(is_at(tasks, 1, 0x1000, "/a\\012\\033[1m\\134\\040b", 0x500));
 	CHECK(is_at(tasks, 1, 0x2000, NULL, 0) && is_at(tasks, 1, 0x3010, "[vdso]", 0x10));

@@ -101,6 +101,10 @@ struct put_sample {
 	uint16_t misc;		/* 0: of user space */
 };
 
+/* With the members that are given. */
+#define PUT_SAMPLE(bytes, ...)	put_sample(bytes, (struct put_sample){ __VA_ARGS__ })
+#define PUT_MMAP(bytes, ...)	put_mmap(bytes, (struct put_mmap){ __VA_ARGS__ })
+
 static inline void put_sample(struct bytes *bytes, struct put_sample sample)
 {
 	begin_record(bytes, PERF_RECORD_SAMPLE, sample.misc ?: PERF_RECORD_MISC_USER);
@@ -189,18 +193,17 @@ static inline void put_all(struct bytes *bytes)
 {
 	put_file_header(bytes);
 	put_attr(bytes, ALL_FIELDS, 7);
-	put_mmap(bytes, (struct put_mmap){ .start = 0x1000, .len = 0x3000, .inode = 3,
-		.pid = 10, .tid = 10, .major = 1, .path = "/bin/a" });
+	PUT_MMAP(bytes, .start = 0x1000, .len = 0x3000, .inode = 3, .pid = 10, .tid = 10,
+		 .major = 1, .path = "/bin/a");
 	put_comm(bytes, 10, 10, "a", false, 0);
 	put_cgroup(bytes, 5, "/c");
 	put_fork(bytes, PERF_RECORD_FORK, 0, 11, 10, 20);
 	put_comm(bytes, 11, 11, "b", true, 21);
-	put_sample(bytes, (struct put_sample){ .time = 30, .ip = 0x1010, .period = 9, .cgroup = 5,
-		.pid = 10, .tid = 10, .nr = 3,
-		.ips = { PERF_CONTEXT_USER, 0x1010, 0x2020 } });
-	put_sample(bytes, (struct put_sample){ .time = 25, .period = 9, .pid = 10, .tid = 10,
-		.misc = PERF_RECORD_MISC_KERNEL, .nr = 4,
-		.ips = { PERF_CONTEXT_KERNEL, -4096ULL, USER_DEFERRED, 77 } });
+	PUT_SAMPLE(bytes, .time = 30, .ip = 0x1010, .period = 9, .cgroup = 5, .pid = 10,
+		   .tid = 10, .nr = 3, .ips = { PERF_CONTEXT_USER, 0x1010, 0x2020 });
+	PUT_SAMPLE(bytes, .time = 25, .period = 9, .pid = 10, .tid = 10,
+		   .misc = PERF_RECORD_MISC_KERNEL, .nr = 4, .ips = { PERF_CONTEXT_KERNEL,
+		   -4096ULL, USER_DEFERRED, 77 });
 	put_round(bytes);
 	put_chain(bytes, 10, 77, 0x1111, 0x2222, 40);
 	put_lost(bytes, 4, 41);

@@ -53,13 +53,16 @@ static void show(void)
 	screen_end();
 }
 
+#define BEGIN	"\033[?1049h\033[?25l"
+#define END	"\033[?25h\033[?1049l"
+#define LETTERS	"\303\244\303\266\303\274"
+
 static void shows_what_there_is_room_for(void)
 {
 	CHECK(!in_terminal(show, "") && restored);
 	/* The terminal makes a carriage return of its own. */
-	CHECK(!strcmp(seen, "\033[?1049h\033[?25l\033[Hone\033[K\r\r\n0123456789\033[K\r\r\n"
-			    "\303\244\303\266\303\2740123456\033[K\033[J"
-			    "\033[?25h\033[?1049l"));
+	CHECK(!strcmp(seen, BEGIN "\033[Hone\033[K\r\r\n0123456789\033[K\r\r\n"
+			    LETTERS "0123456\033[K\033[J" END));
 }
 
 static void read_keys(void)

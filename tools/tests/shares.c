@@ -15,9 +15,11 @@
 /* Of one line, that which has it: what takes the time. */
 #define SPIN(which, sum, nr, shift)						\
 do {										\
+	uint64_t *at = &(sum);							\
+										\
 	lines[which] = __LINE__;						\
 	while ((nr)--)								\
-		(sum) = (sum) * 6364136223846793005ULL + ((sum) >> (shift));	\
+		*at = *at * 6364136223846793005ULL + (*at >> (shift));		\
 } while (0)
 
 #define noinline	__attribute__((noinline, noclone))

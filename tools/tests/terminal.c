@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * terminal STEP... -- COMMAND [ARG...]: runs it in a terminal of 12 lines and 60 columns, and does
- * one step after the other: =TEXT waits until it has printed that since the step before, @NR sends
- * it a signal, ! takes the terminal away, and anything else is typed.  Prints what it has printed, and at the end its status
- * and whether the terminal is as it was; exits with 1 if a step fails.
+ * terminal STEP... -- COMMAND [ARG...]: runs it in a terminal of 12 lines and 60 columns, and
+ * does one step after the other: =TEXT waits until it has printed that since the step before,
+ * @NR sends it a signal, ! takes the terminal away, and anything else is typed.  Prints what it
+ * has printed, and at the end its status and whether the terminal is as it was; exits with 1 if a
+ * step fails.
  */
 #include <poll.h>
 #include <pty.h>

@@ -47,7 +47,9 @@ static void a_record(void)
 
 static void other_formats(void)
 {
-	static const char * const fields[] = { "ns;", "nr;", "arg0;", "arg1;", "state;", "compat;" };
+	static const char * const fields[] = {
+		"ns;", "nr;", "arg0;", "arg1;", "state;", "compat;",
+	};
 	struct wait_layout layout;
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -224,7 +226,8 @@ static void a_deadlock_and_others(void)
 	CHECK(sscanf(deadlocks, "threads in a deadlock wait: %d (first\\0121) for lock_b, which",
 		     &one) == 1);
 	end = strchr(deadlocks, ';');
-	CHECK(end && sscanf(end, "; %d (second) for lock_a, which %d holds.", &other, &status) == 2);
+	CHECK(end && sscanf(end, "; %d (second) for lock_a, which %d holds.", &other,
+			    &status) == 2);
 	CHECK(end && status == one && one != other);
 	CHECK(blocked && blocked_interrupt(blocked) == 1);
 	CHECK(blocked && blocked_event(blocked, one, 0, 'S') == BLOCKED_NOT);
@@ -232,7 +235,7 @@ static void a_deadlock_and_others(void)
 	CHECK(blocked && blocked_event(blocked, one, UINT64_MAX, 't') == BLOCKED_STOP);
 	CHECK(blocked && blocked_event(blocked, one, UINT64_MAX, 'S') == BLOCKED_NOT);
 	CHECK(blocked && blocked_event(blocked, pid + 100000, UINT64_MAX, 'S') == BLOCKED_NOT);
-	/* The one that sleeps has the rest of its time, and the one that polls polls. */
+	/* The one that sleeps has the rest of its time, and the other one is in its call. */
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
 	if (blocked)
 		blocked_free(blocked);
