@@ -14,6 +14,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 rounds=10
 [ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=20
 
+# Other work on the host takes CPUs away from the emulated ones.
+slack=${TEST_SLACK:-3}
+
 # total LIST NAME [LINE] - nanoseconds of that row of the JSON, of all groups
 total()
 {
@@ -33,14 +36,16 @@ told()
 	sed -n "s/^$1 //p" "$out/told"
 }
 
-# agrees NS TOLD - they differ by no more than 2 percent of the time of the program
+# agrees NS TOLD - they differ by no more than 2 percent of the time of the program, times
+# the slack
 agrees()
 {
-	awk -v ns="$1" -v told="$2" -v all="$(told all | cut -d ' ' -f 1)" 'BEGIN {
+	awk -v ns="$1" -v told="$2" -v all="$(told all | cut -d ' ' -f 1)" \
+		-v by="$((2 * slack))" 'BEGIN {
 		share = 100 * ns / all
 		want = 100 * told / all
 		printf "# %.2f percent, and %.2f by the program\n", share, want
-		exit !(all && want > 5 && share > want - 2 && share < want + 2)
+		exit !(all && want > 5 && share > want - by && share < want + by)
 	}'
 }
 
