@@ -143,17 +143,26 @@ static inline int exit_status(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
+/* The first @size - 1 bytes of /proc/TID/NAME, none if it has ended. */
+static inline void read_proc(pid_t tid, const char *name, char *to, size_t size)
+{
+	char path[32];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
+	fd = open(path, O_RDONLY);
+	len = read(fd, to, size - 1);
+	to[len < 0 ? 0 : len] = 0;
+	close(fd);
+}
+
 /* As /proc has it: 'D', 'Z'. */
 static inline bool has_state(pid_t tid, char wanted)
 {
-	char path[32], stat[256] = "", *state;
-	int fd;
+	char stat[256], *state;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	fd = open(path, O_RDONLY);
-	if (read(fd, stat, sizeof(stat) - 1) < 0)
-		stat[0] = 0;
-	close(fd);
+	read_proc(tid, "stat", stat, sizeof(stat));
 	state = strrchr(stat, ')');
 	return state && state[1] == ' ' && state[2] == wanted;
 }

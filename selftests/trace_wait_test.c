@@ -265,14 +265,9 @@ TEST_F(trace, preempted_ones_do_not_wait)
 
 static bool is_kernel_thread(pid_t pid)
 {
-	char path[32], status[2048] = "";
-	int fd;
+	char status[2048];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	fd = open(path, O_RDONLY);
-	if (read(fd, status, sizeof(status) - 1) < 0)
-		status[0] = 0;
-	close(fd);
+	read_proc(pid, "status", status, sizeof(status));
 	return strstr(status, "\nKthread:\t1\n");
 }
 

@@ -179,14 +179,6 @@ static bool goes_on(pid_t pid, const struct thread *thread)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 /* One that waits for what no signal ends goes on once this process has ended, at the latest. */
 static void let_go(pid_t tid, uint64_t until)
 {

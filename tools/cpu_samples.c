@@ -245,8 +245,7 @@ static void add(struct cpu_samples *samples, uint32_t node, const struct pending
 	}
 	kept = pool_at(&samples->samples, pool_intern(&samples->samples, &sample));
 	kept->events++;
-	if (__builtin_add_overflow(kept->ns, of->ns, &kept->ns))
-		kept->ns = UINT64_MAX;
+	add_ns(&kept->ns, of->ns);
 }
 
 static void finish(struct cpu_samples *samples, const struct pending *of, uint32_t node)

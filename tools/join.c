@@ -180,8 +180,7 @@ static void count_event(struct joint *entry, const struct traced_event *event)
 		entry->types = type;
 		entry->nr_types++;
 	}
-	if (__builtin_add_overflow(type[i].event.ns, event->ns, &type[i].event.ns))
-		type[i].event.ns = UINT64_MAX;
+	add_ns(&type[i].event.ns, event->ns);
 	type[i].count++;
 }
 

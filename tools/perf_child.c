@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "perf_child.h"
@@ -176,14 +175,6 @@ static bool take_data(struct perf_child *child, struct perf_stream *stream)
 	if (wrong)
 		die("%s", wrong);
 	return true;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
 /* Waits for either; -1: there is no data any more. */

@@ -13,6 +13,7 @@
 #include "blocked.h"
 #include "child.h"
 #include "code_names.h"
+#include "interrupt.h"
 #include "report/writers.h"
 #include "record_cpu.h"
 #include "record_options.h"
@@ -57,30 +58,18 @@ struct recording {
 	unsigned long not_interrupted;	/* threads whose last wait is not told */
 };
 
-static volatile sig_atomic_t interrupted, reports;
-
 /* ------------------------------------------------------------------ records */
 
 static double now(void)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec + time.tv_nsec / 1e9;
-}
-
-/* On standard error, and in the recording. */
-static void tell(struct recording *recording, unsigned long count, const char *what)
-{
-	const struct profile_note note = { .text = what, .count = count };
-
-	fprintf(stderr, "codectl: %lu %s\n", count, what);
-	profile_note(recording->profile, &note);
+	return now_ns() / 1e9;
 }
 
 static void tell_deadlock(void *context, unsigned long nr, const char *text)
 {
-	tell(context, nr, text);
+	struct recording *recording = context;
+
+	outputs_note(recording->profile, nr, text);
 }
 
 /* Their stacks come only as they go on. */
@@ -273,22 +262,6 @@ static void pause_ms(int milliseconds)
 
 /* ---------------------------------------------------------------- recording */
 
-static void on_signal(int signal)
-{
-	(void)signal;
-	interrupted = 1;
-	symbols_stop = reports;
-}
-
-static void catch_signals(void)
-{
-	static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on_signal };
-
-	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
-		sigaction(caught[i], &action, NULL);
-}
-
 static bool has_ended(const struct record_options *options, struct child *child)
 {
 	if (options->command)
@@ -360,38 +333,33 @@ static struct profile_event describe_event(void *context, uint32_t type, uint32_
 	return (struct profile_event){ .name = event ? name : "unknown event" };
 }
 
-static void note_unless_none(struct recording *recording, unsigned long count, const char *what)
-{
-	if (count)
-		tell(recording, count, what);
-}
-
 static void note_losses(struct recording *recording)
 {
 	const struct join_counts *counts = join_counts(recording->join);
+	struct profile *profile = recording->profile;
 
-	note_unless_none(recording, counts->truncated - recording->ours_truncated,
-			 "stacks are truncated");
-	note_unless_none(recording, counts->incomplete,
-			 "events left out: parts of their stack are lost");
-	note_unless_none(recording, recording->left_out,
-			 "events left out: there are too many different stacks");
-	note_unless_none(recording, recording->not_interrupted,
-			 "threads wait in calls that no interruption may end: they are left out");
-	note_unless_none(recording, counts->events - counts->asked,
-			 "events asked for no stack, as those of the kernel's threads");
-	note_unless_none(recording, counts->pending,
-			 "events without a stack: lost, or still to come");
-	note_unless_none(recording, counts->stray_cookies, "cookies of events that are lost");
-	note_unless_none(recording, counts->stray_stacks, "stacks of events that were lost");
-	note_unless_none(recording, recording->lost,
-			 "records lost at least; a larger --buffer may help");
-	note_unless_none(recording, recording->lost_names,
-			 "names lost at least, of compiled code; a larger --buffer may help");
-	note_unless_none(recording, frames_lost(recording->frames),
-			 "files lack names: who reads them did not answer in time, or in full");
-	note_unless_none(recording, recording->malformed,
-			 "records of the trace could not be made out");
+	outputs_note(profile, counts->truncated - recording->ours_truncated,
+		     "stacks are truncated");
+	outputs_note(profile, counts->incomplete,
+		     "events left out: parts of their stack are lost");
+	outputs_note(profile, recording->left_out,
+		     "events left out: there are too many different stacks");
+	outputs_note(profile, recording->not_interrupted,
+		     "threads wait in calls that no interruption may end: they are left out");
+	outputs_note(profile, counts->events - counts->asked,
+		     "events asked for no stack, as those of the kernel's threads");
+	outputs_note(profile, counts->pending,
+		     "events without a stack: lost, or still to come");
+	outputs_note(profile, counts->stray_cookies, "cookies of events that are lost");
+	outputs_note(profile, counts->stray_stacks, "stacks of events that were lost");
+	outputs_note(profile, recording->lost,
+		     "records lost at least; a larger --buffer may help");
+	outputs_note(profile, recording->lost_names,
+		     "names lost at least, of compiled code; a larger --buffer may help");
+	outputs_note(profile, frames_lost(recording->frames),
+		     "files lack names: who reads them did not answer in time, or in full");
+	outputs_note(profile, recording->malformed,
+		     "records of the trace could not be made out");
 }
 
 static void report(struct recording *recording, const struct outputs *outputs,
@@ -403,7 +371,7 @@ static void report(struct recording *recording, const struct outputs *outputs,
 	size_t different;
 
 	find_processes(recording);
-	reports = 1;
+	interrupt_names();
 	recording->left_out += stacks_fill(recording->stacks, recording->frames, &names,
 					   recording->profile);
 	select_unit(&selection);
@@ -467,7 +435,7 @@ static void start(struct recording *recording, const struct record_options *opti
 		return;
 	recording->child = child->pid;
 	child_release(child, options->command[0]);
-	recording->released = now() * 1e9;
+	recording->released = now_ns();
 }
 
 static void close_recording(struct recording *recording)
@@ -512,7 +480,7 @@ int cmd_record(int argc, char **argv)
 		return 0;
 	}
 	need_codectl();
-	catch_signals();
+	interrupt_catch();
 	open_recording(&recording, &options);
 	outputs = outputs_open(&options);
 	record_all(&recording, &options, &child);

@@ -5,6 +5,7 @@
 
 #include "child.h"
 #include "cpu_samples.h"
+#include "interrupt.h"
 #include "perf_child.h"
 #include "record_cpu.h"
 #include "record_outputs.h"
@@ -23,32 +24,6 @@ struct recording {
 	struct child command;
 	struct profile *profile;
 };
-
-static volatile sig_atomic_t interrupted, reports;
-
-static void on_signal(int signal)
-{
-	(void)signal;
-	interrupted = 1;
-	symbols_stop = reports;
-}
-
-static void catch_signals(void)
-{
-	static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on_signal };
-
-	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
-		sigaction(caught[i], &action, NULL);
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return time.tv_sec * 1000000000ULL + time.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- recording */
 
@@ -74,17 +49,19 @@ static void sample(struct recording *recording)
 {
 	const struct record_options *options = recording->options;
 	struct profile_about *about = profile_about(recording->profile, false);
-	const uint64_t started = now_ns(CLOCK_MONOTONIC);
+	const uint64_t started = now_ns();
 	const uint64_t end = options->duration ? started + options->duration * 1e9 : UINT64_MAX;
+	struct timespec time;
 	bool more = true;
 
-	about->start = now_ns(CLOCK_REALTIME);
-	while (more && !interrupted && now_ns(CLOCK_MONOTONIC) < end) {
+	clock_gettime(CLOCK_REALTIME, &time);
+	about->start = time.tv_sec * 1000000000ULL + time.tv_nsec;
+	while (more && !interrupted && now_ns() < end) {
 		more = perf_child_read(&recording->perf, recording->stream, PERIOD_MS);
 		if (options->command && child_has_ended(&recording->command))
 			more = false;
 	}
-	about->duration = now_ns(CLOCK_MONOTONIC) - started;
+	about->duration = now_ns() - started;
 	if (options->command)
 		child_terminate(&recording->command);
 	perf_child_end(&recording->perf, recording->stream);
@@ -93,30 +70,20 @@ static void sample(struct recording *recording)
 
 /* ------------------------------------------------------------------- report */
 
-/* On standard error, and in the recording. */
-static void tell(struct recording *recording, unsigned long count, const char *what)
-{
-	const struct profile_note note = { .text = what, .count = count };
-
-	if (!count)
-		return;
-	fprintf(stderr, "codectl: %lu %s\n", count, what);
-	profile_note(recording->profile, &note);
-}
-
 static void tell_losses(struct recording *recording, unsigned long refused)
 {
 	const struct cpu_counts counts = cpu_samples_counts(recording->samples);
+	struct profile *profile = recording->profile;
 
-	tell(recording, counts.no_stack,
-	     "samples in the kernel lack their user stack: it had not come by the end");
-	tell(recording, counts.left_out + refused,
-	     "samples left out: there are too many different stacks");
-	tell(recording, counts.lost, "records lost; a larger --buffer may help");
-	tell(recording, cpu_samples_unnamed(recording->samples),
-	     "files lack names: who reads them did not answer in time, or in full");
-	tell(recording, perf_stream_malformed(recording->stream),
-	     "records of perf could not be made out");
+	outputs_note(profile, counts.no_stack,
+		     "samples in the kernel lack their user stack: it had not come by the end");
+	outputs_note(profile, counts.left_out + refused,
+		     "samples left out: there are too many different stacks");
+	outputs_note(profile, counts.lost, "records lost; a larger --buffer may help");
+	outputs_note(profile, cpu_samples_unnamed(recording->samples),
+		     "files lack names: who reads them did not answer in time, or in full");
+	outputs_note(profile, perf_stream_malformed(recording->stream),
+		     "records of perf could not be made out");
 }
 
 static void report(struct recording *recording, const struct outputs *outputs)
@@ -126,7 +93,7 @@ static void report(struct recording *recording, const struct outputs *outputs)
 	unsigned long refused;
 	size_t different;
 
-	reports = 1;
+	interrupt_names();
 	refused = cpu_samples_fill(recording->samples, recording->profile);
 	select_unit(&selection);
 	different = listing_write(&selection, outputs->recording ? NULL : stdout);
@@ -143,7 +110,7 @@ void record_cpu(const struct record_options *options)
 	struct recording recording = { .options = options };
 	struct outputs outputs;
 
-	catch_signals();
+	interrupt_catch();
 	outputs = outputs_open(options);
 	recording.samples = cpu_samples_new(options->kernel);
 	recording.stream = perf_stream_new(cpu_samples_take, recording.samples);

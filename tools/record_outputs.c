@@ -16,6 +16,16 @@ struct outputs outputs_open(const struct record_options *options)
 	};
 }
 
+void outputs_note(struct profile *profile, unsigned long count, const char *what)
+{
+	const struct profile_note note = { .text = what, .count = count };
+
+	if (!count)
+		return;
+	fprintf(stderr, "codectl: %lu %s\n", count, what);
+	profile_note(profile, &note);
+}
+
 static void write_trees(const struct selection *selection, const struct outputs *outputs,
 			const struct record_options *options)
 {

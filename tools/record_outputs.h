@@ -21,6 +21,9 @@ struct outputs {
  */
 struct outputs outputs_open(const struct record_options *options);
 
+/* What a recording lacks, unless @count is 0: on standard error, and in the recording. */
+void outputs_note(struct profile *profile, unsigned long count, const char *what);
+
 /* Writes and closes them. */
 void outputs_write(const struct outputs *outputs, const struct selection *selection,
 		   const struct record_options *options);

@@ -343,12 +343,6 @@ static uint64_t tick_of(const struct stacks *stacks, uint64_t time)
 	return time > stacks->start ? (time - stacks->start) / PROFILE_TICK_NS : 0;
 }
 
-static void add_ns(uint64_t *sum, uint64_t ns)
-{
-	if (__builtin_add_overflow(*sum, ns, sum))
-		*sum = UINT64_MAX;
-}
-
 bool stacks_add(struct stacks *stacks, const struct traced_event *event, unsigned long count,
 		const struct join_stack *stack)
 {

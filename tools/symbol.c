@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "answer.h"
@@ -278,14 +277,6 @@ static int write_offsets(const struct symbol_file *file)
 		copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	fclose(to);
 	return copy;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
 /* For holder_seconds, unless @holder has been waited for too long before. */

@@ -203,12 +203,22 @@ void be_first_to_go(void)
 	}
 }
 
-time_t now_seconds(void)
+uint64_t now_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+int64_t now_ms(void)
+{
+	return now_ns() / 1000000;
+}
+
+time_t now_seconds(void)
+{
+	return now_ns() / 1000000000;
 }
 
 char *hex_build_id(const uint8_t *id, size_t len)

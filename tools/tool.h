@@ -72,8 +72,17 @@ char *escape(const char *text, size_t len, const char *also);
 /* Where memory runs out, this process: what it does can be done again. */
 void be_first_to_go(void);
 
-/* Seconds of a clock that nobody sets, and that stands still in suspend. */
+/* Of a clock that nobody sets, and that stands still in suspend. */
 time_t now_seconds(void);
+int64_t now_ms(void);
+uint64_t now_ns(void);
+
+/* Adds to @sum, but not beyond UINT64_MAX. */
+static inline void add_ns(uint64_t *sum, uint64_t ns)
+{
+	if (__builtin_add_overflow(*sum, ns, sum))
+		*sum = UINT64_MAX;
+}
 
 /* Build-id in hexadecimal digits, as a string of its own. */
 char *hex_build_id(const uint8_t *id, size_t len);

@@ -265,6 +265,7 @@ static char *in_dir(const char *name)
 	return format("%s/%s", dir, name);
 }
 
+/* So that @room more descriptors can be opened. */
 static void limit_descriptors(unsigned int room)
 {
 	struct rlimit limit;

@@ -9,8 +9,9 @@
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=../../scripts/tap.sh
-. "$here/../../scripts/tap.sh"
+command=report
+# shellcheck source=command.sh
+. "$here/command.sh"
 
 manual=$here/../../docs/codectl_recording.5
 flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
@@ -43,17 +44,6 @@ EOF
 report()
 {
 	"$CODECTL" report "$@"
-}
-
-# expect STATUS TEXT ARG... - the exit status, and a line that has the text
-expect()
-{
-	wanted=$1 text=$2
-	shift 2
-	said=$(report "$@" 2>&1)
-	status=$?
-	echo "$said"
-	[ "$status" = "$wanted" ] && echo "$said" | grep -q -F -- "$text"
 }
 
 # prints TEXT ARG... - on standard output, and nothing else but that line

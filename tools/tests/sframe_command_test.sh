@@ -8,8 +8,10 @@
 # The functions are called by run().
 # shellcheck disable=SC2317
 
-# shellcheck source=../../scripts/tap.sh
-. "$(dirname "$0")/../../scripts/tap.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+command=sframe
+# shellcheck source=command.sh
+. "$here/command.sh"
 
 # Not in /tmp, where nothing of root's may be believed.
 dir=$(mktemp -d "$CFI-XXXXXX") || exit 1
@@ -20,17 +22,6 @@ store=$dir/store
 sframe()
 {
 	"$CODECTL" sframe "$@"
-}
-
-# expect STATUS TEXT ARG... - the exit status, and a line that has the text
-expect()
-{
-	wanted=$1 text=$2
-	shift 2
-	said=$(sframe "$@" 2>&1)
-	status=$?
-	echo "$said"
-	[ "$status" = "$wanted" ] && echo "$said" | grep -q -F -- "$text"
 }
 
 tables()

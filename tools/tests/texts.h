@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "report/writers.h"
+#include "profiles.h"
 
 /* As people and as programs read it; both are freed by the caller. */
 static inline char *listed(const struct selection *selection)
@@ -23,15 +23,7 @@ static inline char *listed(const struct selection *selection)
 
 static inline char *folded(const struct selection *selection)
 {
-	struct tree *tree = tree_new(selection, TREE_FUNCTIONS);
-	size_t size;
-	char *text;
-	FILE *to = open_memstream(&text, &size);
-
-	folded_write(tree, false, to);
-	fclose(to);
-	tree_free(tree);
-	return text;
+	return written_tree(selection, TREE_FUNCTIONS, false, folded_write);
 }
 
 static inline void write_text(const char *path, const char *text)
@@ -41,5 +33,4 @@ static inline void write_text(const char *path, const char *text)
 	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
 }
 
-/* So that @room more descriptors can be opened. */
 #endif

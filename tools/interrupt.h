@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording that is interrupted ends, and is reported; a report that is, goes on without
+ * the names that it waits for.
+ */
+#ifndef INTERRUPT_H
+#define INTERRUPT_H
+
+#include <signal.h>
+
+extern volatile sig_atomic_t interrupted;
+
+/* SIGINT, SIGTERM and SIGHUP interrupt from here on. */
+void interrupt_catch(void);
+
+/* The recording is over. */
+void interrupt_names(void);
+
+#endif
