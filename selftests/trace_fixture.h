@@ -61,6 +61,7 @@ static inline uint64_t cookie_of(const struct trace_log *log,
 		{ "io_uring_submit_req: ", "io_uring/io_uring_submit_req" },
 		{ "x86_fpu_regs_activated: ", "x86_fpu/x86_fpu_regs_activated" },
 		{ "task_waited: ", "codectl/task_waited" },
+		{ "task_wakes: ", "codectl/task_wakes" },
 		{ "", "ftrace/raw_data" },
 	};
 	int i = 0;

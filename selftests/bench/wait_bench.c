@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a switch takes between two processes that wait for each other: untraced, while
- * longer waits are recorded, while all are, and with the scheduler's own event for all.
+ * longer waits are recorded, while all are, each without and with those who end them, and
+ * with the scheduler's own event for all.
  */
 #include <sys/wait.h>
 
@@ -62,11 +63,13 @@ static void set(const struct tracefs *instance, const char *file, const char *te
 		die(file);
 }
 
-static void record_waits(const char *least_us, const char *who)
+static void record_waits(const char *least_us, bool wakes, const char *who)
 {
 	set(&top, "code_wait_min_us", least_us);
 	set(&t, "events/codectl/task_waited/enable", "1");
+	set(&t, "events/codectl/task_wakes/enable", wakes ? "1" : "0");
 	measure(who);
+	set(&t, "events/codectl/task_wakes/enable", "0");
 	set(&t, "events/codectl/task_waited/enable", "0");
 	set(&top, "code_wait_min_us", "0");
 }
@@ -86,8 +89,10 @@ int main(void)
 		answer();
 	set(&t, USER_STACKS, "1");
 	measure("untraced");
-	record_waits(LONG, "longer-waits");
-	record_waits("0", "all-waits");
+	record_waits(LONG, false, "longer-waits");
+	record_waits(LONG, true, "longer-waits-and-wakes");
+	record_waits("0", false, "all-waits");
+	record_waits("0", true, "all-waits-and-wakes");
 	set(&t, "events/sched/sched_switch/enable", "1");
 	measure("sched_switch");
 	set(&t, "events/sched/sched_switch/enable", "0");

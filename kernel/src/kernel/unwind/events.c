@@ -167,12 +167,13 @@ int codectl_replay(codectl_replay_func_t func, void *data)
 }
 
 /*
- * Whoever enables the event needs those of the scheduler as well. TRACE_EVENT_FN() calls
- * with tracepoints_mutex held, which these take.
+ * Whoever enables one of the two events needs those of the scheduler as well.
+ * TRACE_EVENT_FN() calls with tracepoints_mutex held, which these take.
  */
 static int codectl_waits_reg(struct trace_event_call *call, enum trace_reg type,
 			     void *data)
 {
+	bool wakes = call == &event_task_wakes;
 	int ret;
 
 	switch (type) {
@@ -180,28 +181,33 @@ static int codectl_waits_reg(struct trace_event_call *call, enum trace_reg type,
 #ifdef CONFIG_PERF_EVENTS
 	case TRACE_REG_PERF_REGISTER:
 #endif
-		ret = codectl_waits_get();
+		ret = wakes ? codectl_wakes_get() : codectl_waits_get();
 		if (ret)
 			return ret;
 		ret = trace_event_reg(call, type, data);
-		if (ret)
-			codectl_waits_put();
-		return ret;
+		if (!ret)
+			return 0;
+		break;
 	case TRACE_REG_UNREGISTER:
 #ifdef CONFIG_PERF_EVENTS
 	case TRACE_REG_PERF_UNREGISTER:
 #endif
 		ret = trace_event_reg(call, type, data);
-		codectl_waits_put();
-		return ret;
+		break;
 	default:
 		return trace_event_reg(call, type, data);
 	}
+	if (wakes)
+		codectl_wakes_put();
+	else
+		codectl_waits_put();
+
+	return ret;
 }
 
 static int __init codectl_waits_init(void)
 {
-	event_class_task_waited.reg = codectl_waits_reg;
+	event_class_codectl_wait.reg = codectl_waits_reg;
 
 	return 0;
 }

@@ -12,5 +12,7 @@ void codectl_trace_register(struct mm_struct *mm, pid_t pid,
 
 int codectl_waits_get(void);
 void codectl_waits_put(void);
+int codectl_wakes_get(void);
+void codectl_wakes_put(void);
 
 #endif /* _UNWIND_EVENTS_H */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long tasks were blocked, told by themselves as they run again
+ * How long tasks were blocked, told by themselves as they run again, and by those who
+ * wake them
  *
  * Whoever asks for user stacks of waits wants the long ones. From the events of the
  * scheduler he would have to take the stack of each switch, before it is known how long
- * the wait becomes.
+ * the wait becomes, and of each wake-up.
  */
 #include <linux/codectl.h>
 #include <linux/sched.h>
@@ -30,13 +31,12 @@ static bool codectl_has_user_stack(const struct task_struct *task)
 }
 
 /* Was it blocked, and in which state? '?': it left its CPU before the start. */
-static char codectl_wait_state(const struct task_struct *task, u64 start)
+static char codectl_wait_state(const struct task_struct *task, unsigned int left_state,
+			       u64 start)
 {
-	const struct unwind_task_info *info = &task->unwind_info;
-
-	if (info->left >= start)
-		return info->left_state == TASK_RUNNING ? 0 :
-		       task_index_to_char(__task_state_index(info->left_state, 0));
+	if (READ_ONCE(task->unwind_info.left) >= start)
+		return left_state == TASK_RUNNING ? 0 :
+		       task_index_to_char(__task_state_index(left_state, 0));
 
 	/* A new task has never left one. */
 	return task->nvcsw || task->nivcsw ? '?' : 0;
@@ -45,7 +45,7 @@ static char codectl_wait_state(const struct task_struct *task, u64 start)
 /* Most waits are too short: that comes first. Clocks of two CPUs may differ a little. */
 static bool codectl_waited_long(const struct unwind_task_info *info, u64 start, u64 now)
 {
-	u64 since = max(info->left, start);
+	u64 since = max(READ_ONCE(info->left), start);
 
 	return now >= since &&
 	       (now - since) / NSEC_PER_USEC >= READ_ONCE(codectl_wait_min_us);
@@ -59,12 +59,13 @@ static void codectl_note_switch(void *data, bool preempt, struct task_struct *pr
 	struct unwind_task_info *info = &prev->unwind_info;
 	char state = 0;
 
-	info->left = now;
-	info->left_state = preempt ? TASK_RUNNING : prev_state;
+	WRITE_ONCE(info->left, now);
+	/* After the time: pairs with the acquire in codectl_note_waking(). */
+	smp_store_release(&info->left_state, preempt ? TASK_RUNNING : prev_state);
 
 	info = &next->unwind_info;
 	if (codectl_waited_long(info, start, now) && codectl_has_user_stack(next))
-		state = codectl_wait_state(next, start);
+		state = codectl_wait_state(next, info->left_state, start);
 	info->left_state = state ? WAITED | state : TASK_RUNNING;
 }
 
@@ -83,10 +84,34 @@ static void codectl_note_run(void *data, bool is_switch)
 	since = max(info->left, READ_ONCE(codectl_waits_start));
 	/* Not if everybody has stopped tracing, and another one has started. */
 	if (now >= since)
-		trace_task_waited(now - since, state);
+		trace_task_waited(current, now - since, state);
 }
 
-static unsigned int codectl_waits_users;
+/*
+ * Runs as a task that wakes @task, whose pi_lock is held, so that nobody else does. What
+ * interrupts a task has nothing to do with its stack. A task may have set its state, and
+ * not have left its CPU: it does not wait yet.
+ */
+static void codectl_note_waking(void *data, struct task_struct *task)
+{
+	u64 start = READ_ONCE(codectl_waits_start), now = local_clock();
+	const struct unwind_task_info *info = &task->unwind_info;
+	unsigned int left_state;
+	char state;
+
+	/* Before the time: pairs with the release in codectl_note_switch(). */
+	left_state = smp_load_acquire(&info->left_state);
+	if (!codectl_waited_long(info, start, now) || !in_task() ||
+	    !codectl_has_user_stack(current) || !codectl_has_user_stack(task) ||
+	    task_curr(task))
+		return;
+
+	state = codectl_wait_state(task, left_state, start);
+	if (state)
+		trace_task_wakes(task, now - max(READ_ONCE(info->left), start), state);
+}
+
+static unsigned int codectl_waits_users, codectl_wakes_users;
 
 /**
  * codectl_waits_get() - have tasks note when they leave their CPUs
@@ -128,4 +153,42 @@ void codectl_waits_put(void)
 
 	unregister_trace_sched_exit_tp(codectl_note_run, NULL);
 	unregister_trace_sched_switch(codectl_note_switch, NULL);
+}
+
+/**
+ * codectl_wakes_get() - have tasks tell of whom they wake, after what wait
+ *
+ * Context: as of codectl_waits_get(), which it includes.
+ * Return: 0 or a negative errno.
+ */
+int codectl_wakes_get(void)
+{
+	int ret = codectl_waits_get();
+
+	if (ret || codectl_wakes_users++)
+		return ret;
+
+	ret = register_trace_sched_waking(codectl_note_waking, NULL);
+	if (ret) {
+		codectl_wakes_users--;
+		codectl_waits_put();
+	}
+
+	return ret;
+}
+
+/**
+ * codectl_wakes_put() - the opposite of codectl_wakes_get()
+ *
+ * Context: as there.
+ */
+void codectl_wakes_put(void)
+{
+	/* None: as in codectl_waits_put(). */
+	if (!codectl_wakes_users)
+		return;
+
+	if (!--codectl_wakes_users)
+		unregister_trace_sched_waking(codectl_note_waking, NULL);
+	codectl_waits_put();
 }

@@ -5,7 +5,7 @@
 #if !defined(_TRACE_CODECTL_H) || defined(TRACE_HEADER_MULTI_READ)
 #define _TRACE_CODECTL_H
 
-#include <linux/compat.h>
+#include <linux/audit.h>
 #include <linux/sched/task_stack.h>
 #include <linux/tracepoint.h>
 #include <linux/unwind_user_types.h>
@@ -221,37 +221,56 @@ TRACE_EVENT(unwind_stop,
 		  __print_symbolic(__entry->reason, UNWIND_USER_STOP_NAMES))
 );
 
-TRACE_EVENT(task_waited,
+/* @task is blocked, or runs now: nothing changes its registers. */
+DECLARE_EVENT_CLASS(codectl_wait,
 
-	TP_PROTO(u64 ns, char state),
+	TP_PROTO(struct task_struct *task, u64 ns, char state),
 
-	TP_ARGS(ns, state),
+	TP_ARGS(task, ns, state),
 
 	TP_STRUCT__entry(
 		__field(u64,	ns)
 		__field(s64,	nr)
 		__field(u64,	arg0)
 		__field(u64,	arg1)
+		__field(pid_t,	pid)
 		__field(char,	state)
 		__field(u8,	compat)
 	),
 
 	TP_fast_assign(
-		struct pt_regs *regs = task_pt_regs(current);
+		struct pt_regs *regs = task_pt_regs(task);
 		unsigned long args[6];
 
-		syscall_get_arguments(current, regs, args);
+		syscall_get_arguments(task, regs, args);
 		__entry->ns = ns;
-		__entry->nr = syscall_get_nr(current, regs);
+		__entry->nr = syscall_get_nr(task, regs);
 		__entry->arg0 = args[0];
 		__entry->arg1 = args[1];
+		__entry->pid = task->pid;
 		__entry->state = state;
-		__entry->compat = in_compat_syscall();
+		__entry->compat = !(syscall_get_arch(task) & __AUDIT_ARCH_64BIT);
 	),
 
-	TP_printk("ns=%llu state=%c nr=%lld args=0x%llx,0x%llx compat=%u",
-		  __entry->ns, __entry->state, __entry->nr, __entry->arg0,
-		  __entry->arg1, __entry->compat)
+	TP_printk("pid=%d ns=%llu state=%c nr=%lld args=0x%llx,0x%llx compat=%u",
+		  __entry->pid, __entry->ns, __entry->state, __entry->nr,
+		  __entry->arg0, __entry->arg1, __entry->compat)
+);
+
+/* @task has waited, and runs. */
+DEFINE_EVENT(codectl_wait, task_waited,
+
+	TP_PROTO(struct task_struct *task, u64 ns, char state),
+
+	TP_ARGS(task, ns, state)
+);
+
+/* The current task wakes @task. */
+DEFINE_EVENT(codectl_wait, task_wakes,
+
+	TP_PROTO(struct task_struct *task, u64 ns, char state),
+
+	TP_ARGS(task, ns, state)
 );
 
 #endif /* _TRACE_CODECTL_H */
