@@ -20,7 +20,7 @@ result=$build/results/$name.tap
 console=$build/results/console${name#guest}.log
 
 case $kernel in
-fast) each=300 all=1800 scale=1 ;;
+fast) each=300 all=2700 scale=1 ;;
 debug) each=900 all=5400 scale=10 ;;
 coverage) each=600 all=3600 scale=3 ;;
 *) echo "check-guest.sh: no such kernel: $kernel" >&2; exit 2 ;;
