@@ -4,10 +4,11 @@
 # usage: run.sh ENGINE DIR PACKAGES OUT [SETTING=VALUE...]
 #
 # Boots the machine in DIR, which machine/make-image.sh has made, has it run ENGINE, a
-# directory beside this script, and judges the stacks that were taken. What ENGINE needs that
+# directory by its path from that of this script, and judges the stacks that were taken. What ENGINE needs that
 # the machine does not have, ENGINE/prepare puts beside its job. OUT gets
-# table.txt, what the machine says, and a flame graph for each recording. Fails if the
-# machine does, or ENGINE/judge.
+# table.txt, what the machine says, and a flame graph for each recording. The settings are
+# those of ENGINE/run, and in_turn=yes for emulated CPUs that run one at a time, as QEMU 7.2
+# needs where threads write each other's code. Fails if the machine does, or ENGINE/judge.
 
 set -eu -o pipefail
 
@@ -37,10 +38,12 @@ cp -r "$here/$engine"/* "$machine/hand_over.sh" "$packages"/codectl_*.deb "$pack
 if [ -x "$here/$engine/prepare" ]; then
 	"$here/$engine/prepare" "$dir" "$packages" "$work/job"
 fi
+options=(--memory 4G)
 for setting; do
+	[ "$setting" != in_turn=yes ] || options+=(--in-turn)
 	printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
 done > "$work/job/settings"
 tar -cf "$work/job.tar" -C "$work/job" .
-boot_job --memory 4G
+boot_job "${options[@]}"
 export machine dir work out
 "$here/$engine/judge" | tee "$out/table.txt"

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] --job TAR --result FILE
+# usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] [--in-turn] --job TAR --result FILE
 #        boot.sh DIR [--memory SIZE] --shell
 #
 # Boots the machine in DIR under QEMU, by KVM if that boots its kernel. What it
-# writes to its disk is gone at its end. With a job it runs what TAR holds, as
+# writes to its disk is gone at its end. With --in-turn one emulated CPU runs at a time:
+# slower, but what one writes into code is seen by the other. With a job it runs what TAR holds, as
 # root, until that has written FILE, a disk; with --shell it is a console.
 
 set -eu -o pipefail
@@ -18,15 +19,16 @@ die()
 
 usage()
 {
-	die "usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] {--shell | --job TAR --result FILE}"
+	die "usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] [--in-turn] {--shell | --job TAR --result FILE}"
 }
 
 [ $# -ge 2 ] || usage
-dir=$1 memory=4G seconds=14400 shell=no job='' result=''
+dir=$1 memory=4G seconds=14400 shell=no threads=multi job='' result=''
 shift
 while [ $# -gt 0 ]; do
 	case $1 in
 	--shell) shell=yes; shift; continue ;;
+	--in-turn) threads=single; shift; continue ;;
 	--memory | --timeout | --job | --result) [ $# -ge 2 ] || usage ;;
 	*) usage ;;
 	esac
@@ -63,7 +65,7 @@ if kvm_works; then
 	accel=(-accel kvm -cpu host)
 else
 	echo "boot: there is no KVM that works: QEMU emulates the machine" >&2
-	accel=(-accel "tcg,thread=multi" -cpu max)
+	accel=(-accel "tcg,thread=$threads" -cpu max)
 fi
 machine=(qemu-system-x86_64 "${accel[@]}" -m "$memory" -smp 2 -no-reboot -nodefaults
 	-display none -device virtio-rng-pci
