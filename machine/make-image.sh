@@ -30,7 +30,7 @@ system="systemd-sysv udev dbus kmod mount initramfs-tools zstd xz-utils iproute2
 	openssh-server openssh-client libjansson4 libtracefs1"
 profiled="bash perl python3 gawk sqlite3 postgresql nginx nodejs git g++ ripgrep golang-go
 	musl-tools apache2-utils"
-profilers="bpftrace bpfcc-tools"
+profilers="bpftrace bpfcc-tools trace-cmd"
 size=6G
 
 # Those of a release that has backports of its own, or of what is to be released.
