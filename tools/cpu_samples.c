@@ -471,17 +471,10 @@ static bool *want_nodes(struct cpu_samples *samples)
 static uint32_t fill_kernel(struct cpu_samples *samples, const struct node *node,
 			    struct profile *profile, uint32_t caller)
 {
-	const uint64_t address = node->frame.offset - !node->frame.exact;
-	struct profile_frame frame = {
-		.flags = PROFILE_KERNEL, .offset = node->frame.offset,
-	};
-
 	if (!samples->kernel_names)
 		samples->kernel_names = kernel_names_read("/proc/kallsyms");
-	if (kernel_names_find(samples->kernel_names, address, &frame.function, &frame.file,
-			      &frame.distance))
-		frame.distance += !node->frame.exact;
-	return profile_stack(profile, caller, profile_frame(profile, &frame));
+	return kernel_names_push(samples->kernel_names, profile, caller, node->frame.offset,
+				 node->frame.exact);
 }
 
 static uint32_t fill_node(struct cpu_samples *samples, const struct node *node,

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <stddef.h>
-
 #include "interrupt.h"
 #include "symbol.h"
-#include "tool.h"
 
 volatile sig_atomic_t interrupted;
 static volatile sig_atomic_t reports;
@@ -15,13 +12,18 @@ static void on_signal(int signal)
 	symbols_stop = reports;
 }
 
+void interrupt_catch_also(int signal)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(signal, &action, NULL);
+}
+
 void interrupt_catch(void)
 {
-	static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on_signal };
-
-	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
-		sigaction(caught[i], &action, NULL);
+	interrupt_catch_also(SIGINT);
+	interrupt_catch_also(SIGTERM);
+	interrupt_catch_also(SIGHUP);
 }
 
 void interrupt_names(void)

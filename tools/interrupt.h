@@ -13,7 +13,10 @@ extern volatile sig_atomic_t interrupted;
 /* SIGINT, SIGTERM and SIGHUP interrupt from here on. */
 void interrupt_catch(void);
 
-/* The recording is over. */
+/* So does that signal. */
+void interrupt_catch_also(int signal);
+
+/* The recording is over, or names are looked up meanwhile. */
 void interrupt_names(void);
 
 #endif

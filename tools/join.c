@@ -9,15 +9,22 @@
 /* Events of a CPU that are kept for their cookie record to come. */
 #define MAX_RECENT	4096
 
+/* Interrupts of interrupts: a task, softirq, hardirq, NMI. */
+#define NR_NESTED	4
+
 /* The latest event of a task and type on a CPU. */
 struct recent {
 	int32_t tid;
+	uint32_t context;
+	bool asked;		/* its cookie has come, and it is counted there */
+	uint64_t cookie;
 	struct traced_event event;
 };
 
 struct cpu {
 	void *recent, *older;	/* trees of struct recent */
 	size_t nr_recent;
+	struct recent *latest[NR_NESTED];	/* the last one first */
 };
 
 struct type_count {
@@ -115,22 +122,32 @@ static struct cpu *get_cpu(struct join *join, int cpu)
 	return &join->cpus[cpu];
 }
 
-void join_event(struct join *join, int cpu_nr, int32_t tid, const struct traced_event *event)
+static struct recent *keep_recent(struct cpu *cpu, const struct recent *key)
 {
-	struct cpu *cpu = get_cpu(join, cpu_nr);
-	struct recent key = { tid, *event }, *recent;
-	struct recent **found = tfind(&key, &cpu->recent, compare_recent);
+	struct recent **found = tfind(key, &cpu->recent, compare_recent), *recent;
 
-	join->counts.events++;
 	if (found) {
-		**found = key;
-		return;
+		**found = *key;
+		return *found;
 	}
 	recent = need(malloc(sizeof(*recent)));
-	*recent = key;
+	*recent = *key;
 	need(tsearch(recent, &cpu->recent, compare_recent));
 	cpu->nr_recent++;
+	return recent;
 }
+
+void join_event(struct join *join, int cpu_nr, int32_t tid, uint32_t context,
+		const struct traced_event *event)
+{
+	struct cpu *cpu = get_cpu(join, cpu_nr);
+	const struct recent key = { .tid = tid, .context = context, .event = *event };
+
+	join->counts.events++;
+	memmove(cpu->latest + 1, cpu->latest, sizeof(cpu->latest) - sizeof(*cpu->latest));
+	cpu->latest[0] = keep_recent(cpu, &key);
+}
+
 
 void join_lost(struct join *join, int cpu)
 {
@@ -164,18 +181,24 @@ static struct joint *get_entry(struct join *join, uint64_t cookie)
 	return entry;
 }
 
+static bool is_alike(const struct traced_event *a, const struct traced_event *b)
+{
+	return a->type == b->type && a->kind == b->kind && a->woken == b->woken &&
+	       a->kernel == b->kernel;
+}
+
 static void count_event(struct joint *entry, const struct traced_event *event)
 {
 	struct type_count *type = entry->types;
 	size_t i = 0;
 
-	while (i < entry->nr_types && (type[i].event.type != event->type ||
-				       type[i].event.kind != event->kind))
+	while (i < entry->nr_types && !is_alike(&type[i].event, event))
 		i++;
 	if (i == entry->nr_types) {
 		type = need(reallocarray(type, i + 1, sizeof(*type)));
 		type[i] = (struct type_count){
-			.event = { .type = event->type, .kind = event->kind },
+			.event = { .type = event->type, .kind = event->kind,
+				   .woken = event->woken, .kernel = event->kernel },
 		};
 		entry->types = type;
 		entry->nr_types++;
@@ -188,7 +211,7 @@ void join_cookie(struct join *join, int cpu_nr, int32_t tid,
 		 const struct cookie_record *record)
 {
 	struct cpu *cpu = get_cpu(join, cpu_nr);
-	struct recent key = { tid, { .type = record->event } }, **found;
+	struct recent key = { .tid = tid, .event.type = record->event }, **found;
 
 	found = tfind(&key, &cpu->recent, compare_recent);
 	if (!found)
@@ -197,8 +220,54 @@ void join_cookie(struct join *join, int cpu_nr, int32_t tid,
 		join->counts.stray_cookies++;
 		return;
 	}
+	(*found)->asked = true;
+	(*found)->cookie = record->cookie;
 	count_event(get_entry(join, record->cookie), &(*found)->event);
 	join->counts.asked++;
+}
+
+/* The opposite of count_event(), unless it is settled. */
+static void uncount_event(struct join *join, const struct recent *recent)
+{
+	void *node = tfind(&recent->cookie, &join->cookies, compare_cookies);
+	struct joint *entry = node ? *(struct joint **)node : NULL;
+
+	for (size_t i = 0; entry && i < entry->nr_types; i++) {
+		struct type_count *type = &entry->types[i];
+
+		if (!is_alike(&type->event, &recent->event))
+			continue;
+		/* Too long a time says nothing anyway. */
+		type->event.ns -= recent->event.ns;
+		if (!--type->count)
+			*type = entry->types[--entry->nr_types];
+		return;
+	}
+}
+
+static void set_kernel(struct join *join, struct recent *recent, uint32_t kernel)
+{
+	if (recent->asked)
+		uncount_event(join, recent);
+	recent->event.kernel = kernel;
+	if (recent->asked)
+		count_event(get_entry(join, recent->cookie), &recent->event);
+}
+
+void join_kernel(struct join *join, int cpu_nr, int32_t tid, uint32_t context,
+		 uint32_t kernel)
+{
+	struct cpu *cpu = get_cpu(join, cpu_nr);
+
+	for (int i = 0; i < NR_NESTED; i++) {
+		struct recent *recent = cpu->latest[i];
+
+		if (!recent || recent->tid != tid || recent->context != context)
+			continue;
+		if (!recent->event.kernel)
+			set_kernel(join, recent, kernel);
+		return;
+	}
 }
 
 /* ----------------------------------------------------------------- stacks */
@@ -307,6 +376,7 @@ void join_pass(struct join *join)
 			continue;
 		tdestroy(cpu->older, free);
 		cpu->older = cpu->recent;
+		memset(cpu->latest, 0, sizeof(cpu->latest));
 		cpu->recent = NULL;
 		cpu->nr_recent = 0;
 	}

@@ -28,6 +28,8 @@ struct join_stack {
 struct traced_event {
 	uint32_t type;		/* of its record */
 	uint32_t kind;		/* what else tells it from others, as the caller numbers that */
+	int32_t woken;		/* the thread that it has woken, or 0 */
+	uint32_t kernel;	/* its stack of the kernel, as the caller numbers that, or 0 */
 	uint64_t ns;		/* that it took */
 };
 
@@ -49,7 +51,15 @@ struct join_counts {
 struct join *join_new(join_fn joined, void *context);
 void join_free(struct join *join);
 
-void join_event(struct join *join, int cpu, int32_t tid, const struct traced_event *event);
+/* @context: in which it came, as the records of an event have in common. */
+void join_event(struct join *join, int cpu, int32_t tid, uint32_t context,
+		const struct traced_event *event);
+/*
+ * The latest event of the task on that CPU that has the context has that stack of the kernel:
+ * its record comes after that of the cookie, if there is one.
+ */
+void join_kernel(struct join *join, int cpu, int32_t tid, uint32_t context, uint32_t kernel);
+
 void join_cookie(struct join *join, int cpu, int32_t tid,
 		 const struct cookie_record *record);
 void join_stack(struct join *join, int32_t tid,

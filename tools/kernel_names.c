@@ -129,3 +129,14 @@ bool kernel_names_find(const struct kernel_names *names, uint64_t address,
 	*distance = address - names->list[low].start;
 	return true;
 }
+
+uint32_t kernel_names_push(const struct kernel_names *names, struct profile *profile,
+			   uint32_t caller, uint64_t address, bool exact)
+{
+	struct profile_frame frame = { .flags = PROFILE_KERNEL, .offset = address };
+
+	if (kernel_names_find(names, address - !exact, &frame.function, &frame.file,
+			      &frame.distance))
+		frame.distance += !exact;
+	return profile_stack(profile, caller, profile_frame(profile, &frame));
+}

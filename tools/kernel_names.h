@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/profile.h"
+
 struct kernel_names;
 
 /* Has none if the file says nothing, or hides addresses. */
@@ -22,5 +24,12 @@ void kernel_names_free(struct kernel_names *names);
  */
 bool kernel_names_find(const struct kernel_names *names, uint64_t address,
 		       const char **function, const char **module, uint64_t *distance);
+
+/*
+ * The stack of @caller, as profile_stack() takes it, with the function there on top: of an
+ * instruction (@exact), or of one that returns there.
+ */
+uint32_t kernel_names_push(const struct kernel_names *names, struct profile *profile,
+			   uint32_t caller, uint64_t address, bool exact);
 
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach_child.h"
 #include "blocked.h"
 #include "child.h"
 #include "code_names.h"
@@ -36,12 +37,16 @@ struct recording {
 	struct record_layout layout;
 	struct name_layout name_layout;
 	struct wait_layout wait_layout;	/* type -1: waits are not recorded */
+	struct wait_layout wake_layout;	/* nor who ends them */
+	struct kernel_layout kernel_layout;	/* nor stacks of the kernel */
+	struct attach_child attach;
 	pid_t child;
 	uint64_t released;	/* when that had become the command, in ns */
 	pid_t waiter;		/* whose waits are recorded, 0: nobody's, or of all */
 	struct blocked *blocked;	/* its threads that wait at the end */
 	struct join *join;
 	struct stacks *stacks;
+	struct kernel_stacks *kernel;	/* NULL: are not recorded */
 	struct frames *frames;
 	struct code_names *names;	/* NULL: of the perf map alone */
 	uint64_t name_time;	/* of the latest record of names */
@@ -151,11 +156,58 @@ static bool take_wait(struct recording *recording, struct traced_event *event, i
 	return true;
 }
 
+/* This program wakes the command that it starts, and those that it has interrupted. */
+static bool take_wake(struct recording *recording, struct traced_event *event, int32_t tid,
+		      const struct tep_record *record)
+{
+	struct wait_record wait;
+
+	if (!wait_record_parse(&wait, &recording->wake_layout, record->data, record->size))
+		return false;
+	event->ns = wait.ns;
+	event->kind = tid == getpid() ? WAIT_OURS : wait_kind(&wait) | WAIT_WOKEN;
+	event->woken = wait.tid;
+	return true;
+}
+
+/* What the records that come with an event have in common with it. */
+static uint32_t context_of(struct recording *recording, struct tep_record *record)
+{
+	struct tep_handle *tep = recording->session.tep;
+
+	return tep_data_flags(tep, record) << 8 | tep_data_preempt_count(tep, record);
+}
+
+static bool take_event(struct recording *recording, int type, int32_t tid, int cpu,
+		       struct tep_record *record)
+{
+	struct traced_event event = { .type = type };
+
+	if (type == recording->wait_layout.type && !take_wait(recording, &event, tid, record))
+		return false;
+	if (type == recording->wake_layout.type && !take_wake(recording, &event, tid, record))
+		return false;
+	join_event(recording->join, cpu, tid, context_of(recording, record), &event);
+	return true;
+}
+
+static bool take_kernel(struct recording *recording, int32_t tid, int cpu,
+			struct tep_record *record)
+{
+	static struct kernel_record kernel;
+
+	if (!kernel_record_parse(&kernel, &recording->kernel_layout, record->data,
+				 record->size))
+		return false;
+	join_kernel(recording->join, cpu, tid, context_of(recording, record),
+		    kernel_stacks_add(recording->kernel, kernel.address, kernel.nr));
+	return true;
+}
+
 static bool take_record(struct recording *recording, int type, int32_t tid,
-			int cpu, const struct tep_record *record)
+			int cpu, struct tep_record *record)
 {
 	const struct record_layout *layout = &recording->layout;
-	struct traced_event event = { .type = type };
 	struct cookie_record cookie;
 	struct stack_record stack;
 	struct file_record file;
@@ -175,11 +227,10 @@ static bool take_record(struct recording *recording, int type, int32_t tid,
 		if (!file_record_parse(&file, layout, record->data, record->size))
 			return false;
 		take_file(recording, &file, tid);
+	} else if (type == recording->kernel_layout.type) {
+		return take_kernel(recording, tid, cpu, record);
 	} else {
-		if (type == recording->wait_layout.type &&
-		    !take_wait(recording, &event, tid, record))
-			return false;
-		join_event(recording->join, cpu, tid, &event);
+		return take_event(recording, type, tid, cpu, record);
 	}
 	return true;
 }
@@ -365,7 +416,7 @@ static void note_losses(struct recording *recording)
 static void report(struct recording *recording, const struct outputs *outputs,
 		   const struct record_options *options)
 {
-	const struct event_names names = { describe_event, &recording->session };
+	const struct event_names names = { describe_event, &recording->session, recording->kernel };
 	const struct join_counts *counts = join_counts(recording->join);
 	struct selection selection = select_all(recording->profile);
 	size_t different;
@@ -385,6 +436,25 @@ static void report(struct recording *recording, const struct outputs *outputs,
 
 /* ------------------------------------------------------------------ the whole */
 
+/* Of those records that are wanted. */
+static void read_layouts(struct recording *recording, const struct record_options *options)
+{
+	struct tep_handle *tep = recording->session.tep;
+
+	recording->wait_layout.type = -1;
+	recording->wake_layout.type = -1;
+	recording->kernel_layout.type = -1;
+	if (!record_layout_read(&recording->layout, tep))
+		die("this kernel's records of user stacks have another form");
+	if (options->names && !name_layout_read(&recording->name_layout, tep))
+		die("there is another event codectl_name, of other fields");
+	if ((options->wait && !wait_layout_read(&recording->wait_layout, tep, "task_waited")) ||
+	    (options->wakers && !wait_layout_read(&recording->wake_layout, tep, "task_wakes")))
+		die("this kernel's tasks tell of their waits in another form");
+	if (options->kernel && !kernel_layout_read(&recording->kernel_layout, tep))
+		die("this kernel's records of its own stacks have another form");
+}
+
 static void open_recording(struct recording *recording,
 			   const struct record_options *options)
 {
@@ -393,19 +463,15 @@ static void open_recording(struct recording *recording,
 	*recording = (struct recording){ 0 };
 	session_check();
 	if (options->wait)
-		session_add_waits(session, options->min_wait_us);
+		session_add_waits(session, options->min_wait_us, options->wakers);
 	else if (options->futex || !options->nr_events)
 		session_add_event(session, "syscalls:sys_enter_futex");
 	for (size_t i = 0; i < options->nr_events; i++)
 		session_add_event(session, options->events[i]);
+	session->kernel = options->kernel;
 	session_open(session, options->buffer_kib, options->names);
-	if (!record_layout_read(&recording->layout, session->tep))
-		die("this kernel's records of user stacks have another form");
-	if (options->names && !name_layout_read(&recording->name_layout, session->tep))
-		die("there is another event codectl_name, of other fields");
-	recording->wait_layout.type = -1;
-	if (options->wait && !wait_layout_read(&recording->wait_layout, session->tep))
-		die("this kernel's tasks tell of their waits in another form");
+	read_layouts(recording, options);
+	recording->kernel = options->kernel ? kernel_stacks_new() : NULL;
 	recording->names = options->names ? code_names_new() : NULL;
 	recording->stacks = stacks_new();
 	recording->profile = profile_new();
@@ -430,6 +496,9 @@ static void start(struct recording *recording, const struct record_options *opti
 	} else {
 		session_leave_out(session, getpid());
 	}
+	if (!options->no_attach)
+		attach_child_start(&recording->attach,
+				   options->command ? child->pid : options->pid);
 	session_start(session);
 	if (!options->command)
 		return;
@@ -444,6 +513,8 @@ static void close_recording(struct recording *recording)
 	stacks_free(recording->stacks);
 	profile_free(recording->profile);
 	frames_free(recording->frames);
+	if (recording->kernel)
+		kernel_stacks_free(recording->kernel);
 	if (recording->blocked)
 		blocked_free(recording->blocked);
 	if (recording->names)
@@ -464,6 +535,7 @@ static void record_all(struct recording *recording, const struct record_options 
 	record(recording, options, child);
 	about->duration = (now() - started) * 1e9;
 	read_rest(recording);
+	attach_child_end(&recording->attach);
 }
 
 int cmd_record(int argc, char **argv)

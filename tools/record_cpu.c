@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "attach_child.h"
 #include "child.h"
 #include "cpu_samples.h"
 #include "interrupt.h"
@@ -22,6 +23,7 @@ struct recording {
 	struct perf_stream *stream;
 	struct perf_child perf;
 	struct child command;
+	struct attach_child attach;
 	struct profile *profile;
 };
 
@@ -39,6 +41,8 @@ static void start(struct recording *recording)
 		child_prepare(&recording->command, options->command);
 		perf.pid = recording->command.pid;
 	}
+	if (!options->no_attach)
+		attach_child_start(&recording->attach, perf.pid);
 	perf_child_start(&recording->perf, &perf, recording->stream);
 	if (options->command)
 		child_release(&recording->command, options->command[0]);
@@ -65,6 +69,7 @@ static void sample(struct recording *recording)
 	if (options->command)
 		child_terminate(&recording->command);
 	perf_child_end(&recording->perf, recording->stream);
+	attach_child_end(&recording->attach);
 	cpu_samples_settle(recording->samples, UINT64_MAX);
 }
 

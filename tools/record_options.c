@@ -36,6 +36,12 @@ static void parse_option(struct record_options *options, int option)
 	case 'w':
 		options->wait = true;
 		break;
+	case 'W':
+		options->wakers = true;
+		break;
+	case 'A':
+		options->no_attach = true;
+		break;
 	case 'c':
 		options->cpu = true;
 		break;
@@ -77,8 +83,8 @@ static void check_cpu(struct record_options *options)
 		die_usage("--cpu or events, not both");
 	if (options->cpu && options->names)
 		die_usage("--names is for events");
-	if (!options->cpu && (options->hertz || options->kernel))
-		die_usage("-F and --kernel are of --cpu");
+	if (!options->cpu && options->hertz)
+		die_usage("-F is of --cpu");
 	if (options->hertz > INT32_MAX)
 		die_usage("too many samples a second");
 	if (options->cpu && !options->hertz)
@@ -92,8 +98,10 @@ void record_options_parse(struct record_options *options, int argc, char **argv)
 		{ "event", required_argument, NULL, 'e' },
 		{ "names", no_argument, NULL, 'n' },
 		{ "wait", no_argument, NULL, 'w' },
+		{ "wakers", no_argument, NULL, 'W' },
 		{ "cpu", no_argument, NULL, 'c' },
 		{ "kernel", no_argument, NULL, 'k' },
+		{ "no-attach", no_argument, NULL, 'A' },
 		{ "min-wait", required_argument, NULL, 'm' },
 		{ "duration", required_argument, NULL, 'd' },
 		{ "buffer", required_argument, NULL, 'b' },
@@ -118,8 +126,8 @@ void record_options_parse(struct record_options *options, int argc, char **argv)
 		die_usage("a command or -p, not both");
 	if (options->wait && (options->futex || options->nr_events))
 		die_usage("waits or events, not both");
-	if (options->min_wait_us && !options->wait)
-		die_usage("--min-wait is of --wait");
+	if ((options->min_wait_us || options->wakers) && !options->wait)
+		die_usage("--min-wait and --wakers are of --wait");
 	if (options->wait && !options->min_wait_us)
 		options->min_wait_us = MIN_WAIT_US;
 	check_cpu(options);

@@ -11,6 +11,8 @@
 
 struct record_options {
 	bool futex, names, wait, cpu;
+	bool wakers;		/* of waits */
+	bool no_attach;		/* files get no tables */
 	bool kernel;		/* frames of it, too */
 	unsigned long hertz;	/* of --cpu */
 	char **events;		/* room for all */

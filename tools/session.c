@@ -113,9 +113,10 @@ void session_add_event(struct session *session, const char *name)
 		    tracefs_tracing_dir());
 }
 
-void session_add_waits(struct session *session, unsigned long min_us)
+void session_add_waits(struct session *session, unsigned long min_us, bool wakers)
 {
-	if (!try_event(session, "codectl", "task_waited"))
+	if (!try_event(session, "codectl", "task_waited") ||
+	    (wakers && !try_event(session, "codectl", "task_wakes")))
 		die("this kernel's tasks do not tell of their waits (codectl:task_waited)");
 	session->min_wait_us = min_us;
 }
@@ -225,15 +226,14 @@ static void guard_instances(const struct session *session, bool names)
 }
 
 /* Somebody else may have shorter ones told. */
-static void leave_out_short_waits(struct session *session)
+static int filter_waits(struct session *session, const char *system, const char *event)
 {
 	char *filter = format("ns >= %lu000", session->min_wait_us);
+	int written = tracefs_event_file_write(session->instance, system, event, "filter",
+					       filter);
 
-	if (tracefs_event_file_write(session->instance, "codectl", "task_waited", "filter",
-				     filter) < 0)
-		die("cannot set a filter of the event codectl:task_waited: %s", strerror(errno));
-	write_file(session->instance, "trace_clock", CLOCK, false);
 	free(filter);
+	return written < 0 ? -1 : 0;
 }
 
 static void set_buffer(struct tracefs_instance *instance, unsigned long kib)
@@ -281,8 +281,13 @@ void session_open(struct session *session, unsigned long buffer_kib, bool names)
 		set_buffer(session->instance, buffer_kib);
 	if (names)
 		open_names(session, buffer_kib);
-	if (session->min_wait_us)
-		leave_out_short_waits(session);
+	if (session->kernel &&
+	    tracefs_option_enable(session->instance, TRACEFS_OPTION_STACKTRACE))
+		die("cannot set options/stacktrace of tracefs: %s", strerror(errno));
+	if (session->min_wait_us) {
+		use_events(session, "set a filter of", filter_waits);
+		write_file(session->instance, "trace_clock", CLOCK, false);
+	}
 }
 
 void session_follow_thread(struct session *session, pid_t tid)

@@ -17,6 +17,7 @@ struct session {
 	struct tep_handle *tep;
 	char **events;		/* SYSTEM:EVENT; ends with NULL */
 	unsigned long min_wait_us;	/* of task_waited, if that is one of them */
+	bool kernel;		/* their stacks of the kernel, too */
 };
 
 /* Each of these exits with the reason if it cannot be done. */
@@ -27,8 +28,8 @@ void session_check(void);
 /* Notes the events of that name, SYSTEM:EVENT or EVENT. */
 void session_add_event(struct session *session, const char *name);
 
-/* As session_add_event(), of codectl:task_waited for waits that are as long. */
-void session_add_waits(struct session *session, unsigned long min_us);
+/* As session_add_event(), of codectl:task_waited for waits that are as long, and task_wakes. */
+void session_add_waits(struct session *session, unsigned long min_us, bool wakers);
 
 /* The instance, with deferred user stacks, and nothing enabled; and that of names. */
 void session_open(struct session *session, unsigned long buffer_kib, bool names);

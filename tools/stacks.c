@@ -31,6 +31,7 @@ struct kept {
 struct counted {
 	const struct kept *kept;
 	const struct thread *thread;
+	const struct thread *woken;	/* that it has woken, or NULL */
 	uint64_t tick;
 	struct traced_event event;
 	unsigned long count;
@@ -111,30 +112,10 @@ static int by_tid(const void *one, const void *other)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* What follows @key in a line of /proc/TID/NAME, as a string of its own, or NULL. */
-static char *read_line(int32_t tid, const char *name, const char *key)
-{
-	char *path = format("/proc/%d/%s", tid, name), *line = NULL, *found = NULL;
-	FILE *file = fopen(path, "re");
-	size_t room = 0;
-
-	free(path);
-	if (!file)
-		return NULL;
-	while (!found && getline(&line, &room, file) > 0)
-		if (!strncmp(line, key, strlen(key)))
-			found = need(strdup(line + strlen(key)));
-	fclose(file);
-	free(line);
-	if (found)
-		found[strcspn(found, "\n")] = '\0';
-	return found;
-}
-
 /* 0 if the thread is gone. */
 static pid_t process_of(int32_t tid)
 {
-	char *text = read_line(tid, "status", "Tgid:");
+	char *text = proc_value(tid, "status", "Tgid:");
 	pid_t pid = text ? atoi(text) : 0;
 
 	free(text);
@@ -191,8 +172,8 @@ static struct thread *get_thread(struct stacks *stacks, int32_t tid)
 	thread->start = start_of(tid);
 	thread->looked = now_seconds();
 	thread->pid = process_of(tid);
-	thread->comm = read_line(tid, "status", "Name:\t");
-	thread->cgroup = read_line(tid, "cgroup", "0::");
+	thread->comm = proc_value(tid, "status", "Name:\t");
+	thread->cgroup = proc_value(tid, "cgroup", "0::");
 	need(tsearch(thread, &stacks->threads, by_tid));
 	return thread;
 }
@@ -306,10 +287,14 @@ static int compare_counted(const void *one, const void *other)
 		return a->kept < b->kept ? -1 : 1;
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
+	if (a->woken != b->woken)
+		return a->woken < b->woken ? -1 : 1;
 	if (a->tick != b->tick)
 		return a->tick < b->tick ? -1 : 1;
 	if (a->event.type != b->event.type)
 		return a->event.type < b->event.type ? -1 : 1;
+	if (a->event.kernel != b->event.kernel)
+		return a->event.kernel < b->event.kernel ? -1 : 1;
 	return a->event.kind < b->event.kind ? -1 : a->event.kind > b->event.kind;
 }
 
@@ -349,6 +334,7 @@ bool stacks_add(struct stacks *stacks, const struct traced_event *event, unsigne
 	struct counted key = {
 		.kept	= keep_stack(stacks, stack),
 		.thread	= get_thread(stacks, stack->tid),
+		.woken	= event->woken ? get_thread(stacks, event->woken) : NULL,
 		.tick	= tick_of(stacks, stack->time),
 		.event	= *event,
 		.count	= count,
@@ -384,43 +370,54 @@ bool stacks_lack_ids(const struct stacks *stacks, const struct frames *frames)
 
 /* ----------------------------------------------------------------- profiles */
 
-/* What a stack that ends early lacks is its outermost frame. */
-static uint32_t push_mark(const struct kept *kept, struct profile *profile)
+/* Frees @text. */
+static uint32_t push_mark(struct profile *profile, uint32_t caller, char *text)
 {
-	struct profile_frame mark = { .flags = PROFILE_MARK };
-	char *text = format("[truncated: %s]", stop_name(kept->stop));
-	uint32_t frame;
+	const struct profile_frame mark = { .flags = PROFILE_MARK, .function = text };
+	uint32_t frame = profile_frame(profile, &mark);
 
-	mark.function = text;
-	frame = profile_frame(profile, &mark);
 	free(text);
-	return profile_stack(profile, PROFILE_NO_STACK, frame);
+	return profile_stack(profile, caller, frame);
 }
 
+/* What a stack that ends early lacks is its outermost frame. */
 static uint32_t push_stack(const struct kept *kept, struct frames *frames,
-			   struct profile *profile)
+			   struct profile *profile, uint32_t stack)
 {
-	uint32_t stack = PROFILE_NO_STACK;
-
 	if (kept->stop != STOP_COMPLETE)
-		stack = push_mark(kept, profile);
+		stack = push_mark(profile, stack,
+				  format("[truncated: %s]", stop_name(kept->stop)));
 	for (uint32_t i = kept->nr; i--;)
 		stack = frames_push(frames, profile, stack, kept->frames[i], pid_of(kept->thread));
 	return stack;
 }
 
-static bool add_counted(const struct counted *counted, const struct event_names *names,
-			struct profile *profile)
+/* Under the task that was woken there is who did it, and then how. */
+static uint32_t push_waker(const struct counted *counted, struct frames *frames,
+			   struct profile *profile)
 {
-	const struct thread *thread = counted->thread;
+	const struct thread *waker = counted->thread;
+	uint32_t stack = push_mark(profile, PROFILE_NO_STACK,
+				   format("[woken by %s]", waker->comm ? waker->comm : "?"));
+
+	return push_stack(counted->kept, frames, profile, stack);
+}
+
+static bool add_counted(const struct counted *counted, struct frames *frames,
+			const struct event_names *names, struct profile *profile)
+{
+	const struct thread *thread = counted->woken ? counted->woken : counted->thread;
 	const struct profile_event event =
 		names->describe(names->context, counted->event.type, counted->event.kind);
 	const struct profile_task task = {
 		.comm = thread->comm, .cgroup = thread->cgroup,
 		.pid = pid_of(thread), .tid = thread->tid,
 	};
+	const uint32_t user = counted->woken ? push_waker(counted, frames, profile) :
+			      counted->kept->stack;
 	const struct profile_sample sample = {
-		.stack = counted->kept->stack,
+		.stack = names->kernel ? kernel_stacks_push(names->kernel, profile, user,
+							    counted->event.kernel) : user,
 		.task = profile_task(profile, &task),
 		.event = profile_event(profile, &event),
 		.time = counted->tick * PROFILE_TICK_NS,
@@ -449,12 +446,12 @@ unsigned long stacks_fill(struct stacks *stacks, struct frames *frames,
 	for (size_t i = 0; i < stacks->kept.nr; i++) {
 		struct kept *kept = stacks->kept.items[i];
 
-		kept->stack = push_stack(kept, frames, profile);
+		kept->stack = push_stack(kept, frames, profile, PROFILE_NO_STACK);
 	}
 	for (size_t i = 0; i < stacks->counted.nr; i++) {
 		const struct counted *counted = stacks->counted.items[i];
 
-		if (!add_counted(counted, names, profile))
+		if (!add_counted(counted, frames, names, profile))
 			left_out += counted->count;
 	}
 	return left_out;

@@ -7,13 +7,18 @@
 
 #include "frames.h"
 #include "join.h"
+#include "kernel_stacks.h"
 
 struct stacks;
 
-/* What events are called, and whether they take time: @describe is called with @context. */
+/*
+ * What events are called, and whether they take time: @describe is called with @context; and
+ * what their stacks of the kernel are, or NULL.
+ */
 struct event_names {
 	struct profile_event (*describe)(void *context, uint32_t type, uint32_t kind);
 	void *context;
+	struct kernel_stacks *kernel;
 };
 
 struct stacks *stacks_new(void);

@@ -159,6 +159,25 @@ void die_proc(pid_t pid, const char *name, int error)
 	die("cannot read /proc/%d/%s: %s", pid, name, strerror(error));
 }
 
+char *proc_value(pid_t pid, const char *name, const char *key)
+{
+	char *path = format("/proc/%d/%s", pid, name), *line = NULL, *found = NULL;
+	FILE *file = fopen(path, "re");
+	size_t room = 0;
+
+	free(path);
+	if (!file)
+		return NULL;
+	while (!found && getline(&line, &room, file) > 0)
+		if (!strncmp(line, key, strlen(key)))
+			found = need(strdup(line + strlen(key)));
+	fclose(file);
+	free(line);
+	if (found)
+		found[strcspn(found, "\n")] = '\0';
+	return found;
+}
+
 int open_proc(pid_t pid, const char *name)
 {
 	char *path = format("/proc/%d/%s", pid, name);

@@ -60,6 +60,9 @@ unsigned long need_number(const char *what, const char *text);
 void die_proc(pid_t pid, const char *name, int error)
 	__attribute__((noreturn));
 
+/* What follows @key in a line of /proc/PID/NAME, as a string of its own, or NULL. */
+char *proc_value(pid_t pid, const char *name, const char *key);
+
 /* /proc/PID/NAME opened for reading; exits if it cannot be. */
 int open_proc(pid_t pid, const char *name);
 

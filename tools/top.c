@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach_child.h"
 #include "cpu_samples.h"
 #include "holder.h"
+#include "interrupt.h"
 #include "perf_child.h"
 #include "report/writers.h"
 #include "screen.h"
@@ -29,7 +31,8 @@ struct top {
 	unsigned long count;	/* of tables; 0: no end */
 	enum row_order order;
 	enum group group;	/* GROUP_MAX: none */
-	bool json, screen;
+	bool json, screen, no_attach;
+	struct attach_child attach;
 	struct cpu_samples *samples;
 	struct perf_stream *stream;
 	struct perf_child child;
@@ -37,24 +40,6 @@ struct top {
 	char *shown;		/* the latest table's head, and profile */
 	struct profile *profile;
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal)
-{
-	(void)signal;
-	interrupted = 1;
-	symbols_stop = 1;
-}
-
-static void catch_signals(void)
-{
-	static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	struct sigaction action = { .sa_handler = on_signal };
-
-	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
-		sigaction(caught[i], &action, NULL);
-}
 
 /* ------------------------------------------------------------------ options */
 
@@ -111,6 +96,9 @@ static void parse_option(struct top *top, int option)
 	case 'j':
 		top->json = true;
 		break;
+	case 'A':
+		top->no_attach = true;
+		break;
 	default:
 		die_usage("top has no such option, or it lacks its value");
 	}
@@ -123,6 +111,7 @@ static void parse_options(struct top *top, int argc, char **argv)
 		{ "by", required_argument, NULL, 'b' },
 		{ "sort", required_argument, NULL, 's' },
 		{ "json", no_argument, NULL, 'j' },
+		{ "no-attach", no_argument, NULL, 'A' },
 		{ }
 	};
 	int option;
@@ -289,14 +278,20 @@ int cmd_top(int argc, char **argv)
 	parse_options(&top, argc, argv);
 	holder_seconds = NAMES_SECONDS;
 	holder_seconds_in_all = NAMES_SECONDS_IN_ALL;
-	catch_signals();
+	interrupt_names();
+	interrupt_catch();
+	/* As the terminal is set back first. */
+	interrupt_catch_also(SIGQUIT);
 	top.samples = cpu_samples_new(top.perf.kernel);
 	top.stream = perf_stream_new(cpu_samples_take, top.samples);
+	if (!top.no_attach)
+		attach_child_start(&top.attach, top.perf.pid);
 	perf_child_start(&top.child, &top.perf, top.stream);
 	top.screen = !top.json && screen_begin();
 	run(&top);
 	screen_end();
 	perf_child_end(&top.child, top.stream);
+	attach_child_end(&top.attach);
 	if (top.profile)
 		profile_free(top.profile);
 	free(top.shown);

@@ -108,19 +108,31 @@ bool name_layout_read(struct name_layout *layout, struct tep_handle *tep)
 	return read_record(tep, "user_events", "codectl_name", &layout->type, name);
 }
 
-bool wait_layout_read(struct wait_layout *layout, struct tep_handle *tep)
+bool wait_layout_read(struct wait_layout *layout, struct tep_handle *tep, const char *event)
 {
 	const struct wanted wait[] = {
 		{ "ns", &layout->ns, 8 },
 		{ "nr", &layout->nr, 8 },
 		{ "arg0", &layout->arg0, 8 },
 		{ "arg1", &layout->arg1, 8 },
+		{ "pid", &layout->pid, 4 },
 		{ "state", &layout->state, 1 },
 		{ "compat", &layout->compat, 1 },
 		{ }
 	};
 
-	return read_record(tep, "codectl", "task_waited", &layout->type, wait);
+	return read_record(tep, "codectl", event, &layout->type, wait);
+}
+
+bool kernel_layout_read(struct kernel_layout *layout, struct tep_handle *tep)
+{
+	const struct wanted kernel[] = {
+		{ "size", &layout->size, 4 },
+		{ "caller", &layout->caller, 0 },
+		{ }
+	};
+
+	return read_record(tep, "ftrace", "kernel_stack", &layout->type, kernel);
 }
 
 /* ------------------------------------------------------------ the records */
@@ -280,16 +292,29 @@ bool wait_record_parse(struct wait_record *to, const struct wait_layout *layout,
 		       const void *data, size_t len)
 {
 	struct record record = { data, len };
+	uint32_t pid;
 	uint64_t nr;
 	uint8_t compat;
 
 	if (!get_u64(&record, layout->ns, &to->ns) || !get_u64(&record, layout->nr, &nr) ||
 	    !get_u64(&record, layout->arg0, &to->arg0) ||
 	    !get_u64(&record, layout->arg1, &to->arg1) ||
+	    !get_u32(&record, layout->pid, &pid) ||
 	    !copy_field(&record, layout->state, &to->state, sizeof(to->state)) ||
 	    !copy_field(&record, layout->compat, &compat, sizeof(compat)))
 		return false;
+	to->tid = pid;
 	to->nr = nr;
 	to->compat = compat;
 	return true;
+}
+
+bool kernel_record_parse(struct kernel_record *to, const struct kernel_layout *layout,
+			 const void *data, size_t len)
+{
+	struct record record = { data, len };
+
+	return get_u32(&record, layout->size, &to->nr) && to->nr <= KERNEL_MAX_FRAMES &&
+	       copy_field(&record, layout->caller, to->address,
+			  to->nr * sizeof(*to->address));
 }

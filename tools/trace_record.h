@@ -88,13 +88,23 @@ struct name_record {
 	char name[NAME_MAX_LEN + 1];
 };
 
-/* Of the event codectl:task_waited: codectl_trace(7). */
+/* Of the events codectl:task_waited and task_wakes: codectl_trace(7). */
 struct wait_record {
+	int32_t tid;		/* of the thread that has waited */
 	uint64_t ns;
 	int64_t nr;		/* of the system call, or -1 */
 	uint64_t arg0, arg1;
 	char state;
 	bool compat;
+};
+
+/* More than the kernel takes at an event. */
+#define KERNEL_MAX_FRAMES	512
+
+/* Of the kernel, at the event that comes before it. */
+struct kernel_record {
+	uint32_t nr;
+	uint64_t address[KERNEL_MAX_FRAMES];	/* that they return to, the innermost first */
 };
 
 /* Where a field lies in a record. */
@@ -128,7 +138,12 @@ struct name_layout {
 
 struct wait_layout {
 	int type;
-	struct record_field ns, nr, arg0, arg1, state, compat;
+	struct record_field ns, nr, arg0, arg1, pid, state, compat;
+};
+
+struct kernel_layout {
+	int type;
+	struct record_field size, caller;
 };
 
 /* False if @tep lacks one of the records, or one has not the fields it must. */
@@ -150,9 +165,14 @@ bool name_layout_read(struct name_layout *layout, struct tep_handle *tep);
 bool name_record_parse(struct name_record *record, const struct name_layout *layout,
 		       const void *data, size_t len);
 
-/* The same of task_waited. */
-bool wait_layout_read(struct wait_layout *layout, struct tep_handle *tep);
+/* The same of the event of codectl, task_waited or task_wakes. */
+bool wait_layout_read(struct wait_layout *layout, struct tep_handle *tep, const char *event);
 bool wait_record_parse(struct wait_record *record, const struct wait_layout *layout,
 		       const void *data, size_t len);
+
+/* The same of kernel_stack. */
+bool kernel_layout_read(struct kernel_layout *layout, struct tep_handle *tep);
+bool kernel_record_parse(struct kernel_record *record, const struct kernel_layout *layout,
+			 const void *data, size_t len);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 
 #include "tool.h"
@@ -49,20 +50,19 @@ static const struct {
 	{ SYS_mq_timedreceive, WAIT_IPC },
 };
 
-static const char * const names[NR_WAIT_KINDS][2] = {
-	[0]		= { "wait", "blocked" },
-	[WAIT_FUTEX]	= { "wait:futex", "blocked:futex" },
-	[WAIT_IO]	= { "wait:io", "blocked:io" },
-	[WAIT_NET]	= { "wait:net", "blocked:net" },
-	[WAIT_POLL]	= { "wait:poll", "blocked:poll" },
-	[WAIT_SLEEP]	= { "wait:sleep", "blocked:sleep" },
-	[WAIT_SIGNAL]	= { "wait:signal", "blocked:signal" },
-	[WAIT_CHILD]	= { "wait:child", "blocked:child" },
-	[WAIT_LOCK]	= { "wait:file-lock", "blocked:file-lock" },
-	[WAIT_IPC]	= { "wait:ipc", "blocked:ipc" },
-	[WAIT_FAULT]	= { "wait:page-fault", "blocked:page-fault" },
-	[WAIT_STOPPED]	= { "wait:stopped", "blocked:stopped" },
-	[WAIT_OTHER]	= { "wait:other", "blocked:other" },
+static const char * const names[NR_WAIT_KINDS] = {
+	[WAIT_FUTEX]	= "futex",
+	[WAIT_IO]	= "io",
+	[WAIT_NET]	= "net",
+	[WAIT_POLL]	= "poll",
+	[WAIT_SLEEP]	= "sleep",
+	[WAIT_SIGNAL]	= "signal",
+	[WAIT_CHILD]	= "child",
+	[WAIT_LOCK]	= "file-lock",
+	[WAIT_IPC]	= "ipc",
+	[WAIT_FAULT]	= "page-fault",
+	[WAIT_STOPPED]	= "stopped",
+	[WAIT_OTHER]	= "other",
 };
 
 enum wait_kind wait_kind_of_call(int64_t nr)
@@ -84,7 +84,11 @@ enum wait_kind wait_kind(const struct wait_record *record)
 
 const char *wait_kind_name(uint32_t kind)
 {
-	uint32_t plain = kind & ~WAIT_STILL;
+	static char text[32];
+	uint32_t plain = kind & ~(WAIT_STILL | WAIT_WOKEN);
+	const char *which = kind & WAIT_STILL ? "blocked" : kind & WAIT_WOKEN ? "woken" : "wait";
 
-	return names[plain < NR_WAIT_KINDS ? plain : 0][kind != plain];
+	snprintf(text, sizeof(text), "%s:%s", which, plain < NR_WAIT_KINDS && names[plain] ?
+		 names[plain] : names[WAIT_OTHER]);
+	return text;
 }

@@ -30,12 +30,18 @@ enum wait_kind {
 /* Added to a kind: the task waited still when the recording ended. */
 #define WAIT_STILL	0x100
 
+/* Added to a kind: it is told by who ended the wait. */
+#define WAIT_WOKEN	0x200
+
 /* In the system call @nr, or in none: -1. */
 enum wait_kind wait_kind_of_call(int64_t nr);
 
 enum wait_kind wait_kind(const struct wait_record *record);
 
-/* The name of the event, of a kind with WAIT_STILL or without: "wait:futex", "blocked:futex". */
+/*
+ * The name of the event, of a kind with one of these or none: "wait:futex", "blocked:futex",
+ * "woken:futex".  It stays until the next call.
+ */
 const char *wait_kind_name(uint32_t kind);
 
 #endif

@@ -21,6 +21,8 @@
 #define LOOK_SECONDS	5
 /* How often progress is told where that is no terminal. */
 #define SAY_SECONDS	60
+/* Children of children that are followed. */
+#define MOST_DEEP	64
 /* How long files that anybody may have made are waited for at the start. */
 #define FIRST_SECONDS	300
 
@@ -28,6 +30,8 @@ struct attach {
 	struct tables tables;	/* of what was named */
 	struct keepers keepers;	/* for all there is */
 	struct follow *follow;	/* NULL unless that is wanted */
+	pid_t *pid;		/* of the processes that were named */
+	size_t nr_pids;
 	const char *store_path;
 	bool all, some;		/* some: those that were named */
 	bool lost;		/* not all that was mapped since was told of */
@@ -78,12 +82,53 @@ static void report(const struct keep_counts *sum)
 			sum->unopened, strerror(sum->error));
 }
 
-/* What is mapped is told to whoever it belongs to. */
-static void follow_all(struct attach *a, int ms)
+static pid_t parent_of(pid_t pid)
 {
-	a->lost |= follow_wait(a->follow, ms, keepers_tell, &a->keepers);
+	char *text = proc_value(pid, "status", "PPid:");
+	pid_t parent = text ? atoi(text) : 0;
+
+	free(text);
+	return parent;
+}
+
+/* Whether it was named, or comes from one that was. */
+static bool is_named(const struct attach *a, pid_t pid)
+{
+	for (int deep = 0; pid && deep < MOST_DEEP; deep++) {
+		for (size_t i = 0; i < a->nr_pids; i++)
+			if (a->pid[i] == pid)
+				return true;
+		pid = parent_of(pid);
+	}
+	return false;
+}
+
+static void take_named(void *arg, pid_t pid, unsigned long start, unsigned long end,
+		       const char *name)
+{
+	struct attach *a = arg;
+
+	if (is_named(a, pid))
+		files_add_mapping(&a->tables.files, pid, start, end, name);
+}
+
+/* Some may have ended. */
+static void look_at_named(struct attach *a)
+{
+	for (size_t i = 0; i < a->nr_pids; i++)
+		files_add_process(&a->tables.files, a->pid[i]);
+}
+
+/* What is mapped is told to whoever it belongs to. */
+static void follow_mappings(struct attach *a, int ms)
+{
+	a->lost |= a->all ? follow_wait(a->follow, ms, keepers_tell, &a->keepers) :
+			    follow_wait(a->follow, ms, take_named, a);
 	if (a->lost && now_seconds() - a->looked >= LOOK_SECONDS) {
-		keepers_look(&a->keepers);
+		if (a->all)
+			keepers_look(&a->keepers);
+		else
+			look_at_named(a);
 		a->looked = now_seconds();
 		a->lost = false;
 	}
@@ -117,7 +162,7 @@ static void attach_first(struct attach *a)
 		more = tables_make(&a->tables);
 		ms = a->tables.files.old < a->tables.files.nr ? 0 : FOLLOW_MS;
 		if (a->follow)
-			follow_all(a, ms);
+			follow_mappings(a, ms);
 		else if (more)
 			usleep(ms * 1000);
 		sum = count(a, more);
@@ -167,13 +212,14 @@ static void stay(struct attach *a, struct child *child)
 
 	while (!ended && !(child->pid && child_has_ended(child))) {
 		if (a->follow)
-			follow_all(a, FOLLOW_MS);
+			follow_mappings(a, FOLLOW_MS);
 		else
 			usleep(FOLLOW_MS * 1000);
 		look = asked;
 		asked = 0;
 		if (look)
 			keepers_signal(&a->keepers, SIGHUP);
+		tables_make(&a->tables);
 		tables_drop_stale(&a->tables, look);
 	}
 }
@@ -186,6 +232,8 @@ static void add_process(struct attach *a, pid_t pid)
 		die_proc(pid, "maps", errno);
 	if (a->tables.files.unopened > unopened && a->tables.files.nr == nr)
 		die_proc(pid, "map_files", a->tables.files.error);
+	a->pid = need(reallocarray(a->pid, a->nr_pids + 1, sizeof(*a->pid)));
+	a->pid[a->nr_pids++] = pid;
 }
 
 static void parse_options(struct attach *a, int argc, char **argv)
@@ -254,7 +302,6 @@ static void attach_all(struct attach *a)
 {
 	a->keepers.store = a->tables.store;
 	a->keepers.verbose = a->tables.verbose;
-	a->follow = follow_start();
 	if (!keepers_look(&a->keepers))
 		fprintf(stderr, "codectl: cannot look at all processes: %s\n", strerror(errno));
 }
@@ -279,6 +326,10 @@ int cmd_attach(int argc, char **argv)
 	}
 	a.tables.store = store_open(a.store_path);
 	catch_signals();
+	if (a.all || a.nr_pids)
+		a.follow = follow_start();
+	/* What they have mapped since. */
+	look_at_named(&a);
 	if (a.all)
 		attach_all(&a);
 	attach_first(&a);

@@ -114,13 +114,56 @@ test_shares()
 	check "what it has set is as it was" min_us_is 0
 }
 
+# is_in FUNCTION WHOM - it has the time that the first thread spends in WHOM
+is_in()
+{
+	# shellcheck disable=SC2046
+	set -- "$1" $(told "$2")
+	agrees "$(total functions "$1")" "$2"
+}
+
+# Whose unlock, and whose write, ends the waits of the first thread.
+test_wakers()
+{
+	check "record --wakers" record --wakers -- "$here/waiting" $rounds
+	report_json --by none --event woken:futex --tid "$(told tid)"
+	is_in hold take_lock
+	check "who has the mutex ends the wait for it" [ $? = 0 ]
+	check "by its name" is_in '\[woken by waiting\]' take_lock
+	report_json --by none --event woken:io --tid "$(told tid)"
+	is_in feed take_byte
+	check "who writes ends the read" [ $? = 0 ]
+	report_json --by none --event woken:sleep
+	check "a timer is nobody" [ "$(total functions '[woken by waiting]')" = 0 ]
+	report_json --by none
+	shares_agree
+	! grep 'records lost\|left out\|without a stack: lost' "$out/stderr"
+	check "nothing is lost" [ $? = 0 ]
+	check "of waits alone" fails_with 2 'are of --wait' record --wakers --futex
+}
+
+# A program's own function calls the kernel's.
+test_kernel()
+{
+	check "record --wait --kernel" record --kernel -- "$here/waiting" $rounds
+	report_json --by none --tid "$(told tid)" --event wait:io
+	is_in do_syscall_64 take_byte
+	check "a read is in the kernel" [ $? = 0 ]
+	check "what schedules is left out" [ "$(total functions __schedule)" = 0 ]
+	report_json --by none --tid "$(told tid)" --event wait:futex
+	is_in futex_wait take_lock
+	check "a mutex is in its futex" [ $? = 0 ]
+	check "a recording as folded stacks" report_json --event wait:futex --folded "$out/folded"
+	check "with the function that waits" grep -q 'take_lock;.*;futex_wait_\[k\];' "$out/folded"
+}
+
 test_short()
 {
 	check "record --min-wait" record --min-wait 1000000 -- "$here/waiting" 2
 	check "shorter waits are not there" said '^codectl: 0 events'
 	check "a wait has to be as long as a number" fails_with 2 'not a number' \
 		record --wait --min-wait x
-	check "of waits alone" fails_with 2 'is of --wait' record --min-wait 5 --futex
+	check "of waits alone" fails_with 2 'are of --wait' record --min-wait 5 --futex
 	check "waits and events are not recorded together" fails_with 2 'not both' \
 		record --wait --futex
 }
@@ -184,6 +227,8 @@ test_killed()
 
 hold_tracepoints
 test_shares
+test_wakers
+test_kernel
 test_short
 test_lost
 test_deadlock

@@ -8,7 +8,7 @@
 enum { FUTEX = 100, SWITCH = 101 };
 
 static char got[4096];
-static unsigned int kinds;	/* as digits, in the order in which they came */
+static unsigned int kinds, woken;	/* as digits, in the order in which they came */
 static uint64_t ns;
 
 /* TYPE:TID:FIRST-FRAME/FRAMES for each event that has a stack. */
@@ -24,6 +24,7 @@ static void note(void *context, const struct traced_event *event, unsigned long 
 			 stack->nr);
 	}
 	kinds = event->kind ? 10 * kinds + event->kind : kinds;
+	woken = event->woken ? 10 * woken + event->woken : woken;
 	ns += event->ns;
 }
 
@@ -45,7 +46,7 @@ static void plain_event(struct join *join, int cpu, int tid, uint32_t type)
 {
 	const struct traced_event event = { .type = type };
 
-	join_event(join, cpu, tid, &event);
+	join_event(join, cpu, tid, 0, &event);
 }
 
 /* An event with its cookie record. */
@@ -311,9 +312,9 @@ static void many_threads(void)
 
 static void wait_event(struct join *join, int tid, uint64_t value, uint32_t kind, uint64_t time)
 {
-	const struct traced_event waited = { SWITCH, kind, time };
+	const struct traced_event waited = { .type = SWITCH, .kind = kind, .ns = time };
 
-	join_event(join, 0, tid, &waited);
+	join_event(join, 0, tid, 0, &waited);
 	cookie(join, 0, tid, value, SWITCH);
 }
 
@@ -333,6 +334,94 @@ static void kinds_of_one_type(void)
 	CHECK(kinds == 23);
 	CHECK(ns == 111);
 	CHECK(join_counts(join)->joined == 3);
+	join_free(join);
+}
+
+static void wake_event(struct join *join, int tid, uint64_t value, int32_t woken)
+{
+	const struct traced_event wakes = { .type = SWITCH, .woken = woken };
+
+	join_event(join, 0, tid, 0, &wakes);
+	cookie(join, 0, tid, value, SWITCH);
+}
+
+/* A task wakes others on its way, and one of them twice. */
+static void those_that_are_woken(void)
+{
+	struct join *join = start();
+
+	woken = 0;
+	wake_event(join, 7, 1, 3);
+	wake_event(join, 7, 1, 4);
+	wake_event(join, 7, 1, 3);
+	stack(join, 7, 1, 0x10);
+	join_finish(join);
+	CHECK(!strcmp(got, "101:7:10/2 101:7:10/2 101:7:10/2 "));
+	CHECK(woken == 34);
+	join_free(join);
+}
+
+/* In a context that an event has in common with its stack of the kernel. */
+static void event_in(struct join *join, uint32_t context, uint32_t type)
+{
+	const struct traced_event event = { .type = type };
+
+	join_event(join, 0, 7, context, &event);
+}
+
+static void note_kernel(void *context, const struct traced_event *event, unsigned long count,
+			struct join_stack *stack)
+{
+	size_t len = strlen(got);
+
+	(void)context;
+	(void)stack;
+	snprintf(got + len, sizeof(got) - len, "%u:%u*%lu ", event->type, event->kernel, count);
+}
+
+/* An interrupt comes between an event and its stack of the kernel, and asks for one itself. */
+static void stacks_of_the_kernel(void)
+{
+	struct join *join = join_new(note_kernel, NULL);
+
+	got[0] = '\0';
+	event_in(join, 1, FUTEX);
+	event_in(join, 2, SWITCH);
+	cookie(join, 0, 7, 1, SWITCH);
+	join_kernel(join, 0, 7, 2, 20);
+	cookie(join, 0, 7, 1, FUTEX);
+	join_kernel(join, 0, 7, 1, 10);
+	/* Another task's, another CPU's, and none. */
+	event_in(join, 1, FUTEX);
+	join_kernel(join, 0, 8, 1, 30);
+	join_kernel(join, 1, 7, 1, 30);
+	join_kernel(join, 0, 7, 3, 30);
+	cookie(join, 0, 7, 1, FUTEX);
+	event_in(join, 1, FUTEX);
+	cookie(join, 0, 7, 1, FUTEX);
+	join_kernel(join, 0, 7, 1, 10);
+	join_kernel(join, 0, 7, 1, 30);
+	/* One without a stack of the user. */
+	event_in(join, 1, FUTEX);
+	join_kernel(join, 0, 7, 1, 10);
+	stack(join, 7, 1, 0x10);
+	join_finish(join);
+	CHECK(!strcmp(got, "101:20*1 100:10*2 100:0*1 "));
+	join_free(join);
+}
+
+/* Events that are no longer kept have none. */
+static void a_stack_of_the_kernel_that_comes_late(void)
+{
+	struct join *join = join_new(note_kernel, NULL);
+
+	for (int tid = 1; tid <= 5000; tid++)
+		plain_event(join, 0, tid, FUTEX);
+	join_pass(join);
+	join_kernel(join, 0, 5000, 0, 30);
+	join_lost(join, 0);
+	join_kernel(join, 0, 5000, 0, 30);
+	CHECK(join_counts(join)->events == 5000);
 	join_free(join);
 }
 
@@ -368,6 +457,9 @@ int main(void)
 	RUN(truncated_and_empty_stacks);
 	RUN(many_threads);
 	RUN(kinds_of_one_type);
+	RUN(those_that_are_woken);
+	RUN(stacks_of_the_kernel);
+	RUN(a_stack_of_the_kernel_that_comes_late);
 	RUN(times_that_are_too_long);
 	return check_end();
 }

@@ -30,7 +30,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	require(add_format(tep, FORMATS, "codectl_name"));
 	require(add_format(tep, FORMATS, "task_waited"));
 	require(record_layout_read(&right, tep));
-	require(wait_layout_read(&waits_right, tep));
+	require(wait_layout_read(&waits_right, tep, "task_waited"));
 	require(name_layout_read(&names_right, tep));
 	tep_free(tep);
 	return 0;
@@ -108,7 +108,8 @@ static void add_wait(struct join *join, const uint8_t *head, const void *data, s
 	event.ns = wait.ns;
 	require(event.kind && event.kind < NR_WAIT_KINDS && wait_kind_name(event.kind));
 	event.kind %= 4;
-	join_event(join, head[1] % 8, head[2], &event);
+	event.woken = wait.tid % 4;
+	join_event(join, head[1] % 8, head[2], 0, &event);
 }
 
 static void add_record(struct join *join, const struct record_layout *layout,
@@ -121,7 +122,7 @@ static void add_record(struct join *join, const struct record_layout *layout,
 
 	switch (head[0]) {
 	case 0:
-		join_event(join, cpu, tid, &event);
+		join_event(join, cpu, tid, 0, &event);
 		break;
 	case 1:
 		if (cookie_record_parse(&cookie, layout, data, len))

@@ -55,7 +55,7 @@ static inline bool add_changed(struct tep_handle *tep, const char *formats,
 	memcpy(found, to, strlen(to));
 	return !tep_parse_event(tep, text, strlen(text),
 				!strcmp(name, "codectl_name") ? "user_events" :
-				!strcmp(name, "task_waited") ? "codectl" : "ftrace");
+				!strncmp(name, "task_", 5) ? "codectl" : "ftrace");
 }
 
 static inline bool add_format(struct tep_handle *tep, const char *formats,
@@ -96,6 +96,7 @@ struct raw_wait {
 	uint64_t ns;
 	int64_t nr;
 	uint64_t arg0, arg1;
+	int32_t pid;
 	char state;
 	uint8_t compat;
 };

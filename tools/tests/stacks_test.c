@@ -44,7 +44,7 @@ static struct profile_event describe_type(void *context, uint32_t type, uint32_t
 /* What @stacks are; freed by the caller. */
 static char *as_text(struct stacks *stacks, bool fold)
 {
-	const struct event_names names = { describe_type, "event" };
+	const struct event_names names = { .describe = describe_type, .context = "event" };
 	struct frames *frames = frames_new(NULL);
 	struct profile *profile = profile_new();
 	struct selection selection = select_all(profile);
@@ -249,7 +249,7 @@ static void cgroups_of_threads(void)
 	struct profile *profile = profile_new();
 	struct frames *frames = frames_new(NULL);
 	struct stacks *stacks = stacks_new();
-	const struct event_names events = { describe_type, "event" };
+	const struct event_names events = { .describe = describe_type, .context = "event" };
 	char wanted[1000] = "";
 	const char *cgroup;
 
@@ -274,7 +274,7 @@ static void names_of_threads(void)
 	struct profile *profile = profile_new();
 	struct frames *frames = frames_new(NULL);
 	struct stacks *stacks = stacks_new();
-	const struct event_names events = { describe_type, "event" };
+	const struct event_names events = { .describe = describe_type, .context = "event" };
 
 	for (int32_t i = 0; i < 3; i++)
 		add_stack(stacks, 1, GONE + i, STOP_COMPLETE, 1);
@@ -319,7 +319,7 @@ static void threads_with_one_id(void)
 	struct profile *profile = profile_new();
 	struct frames *frames = frames_new(NULL);
 	struct stacks *stacks = stacks_new();
-	const struct event_names events = { describe_type, "event" };
+	const struct event_names events = { .describe = describe_type, .context = "event" };
 	pid_t pid = start_process();
 	bool again;
 
@@ -359,7 +359,7 @@ static void times_of_stacks(void)
 	static const uint64_t wanted[][3] = {
 		{ 0, PROFILE_TICK_NS, 900000000 }, { 0, 0, 800000000 }, { 0, 0, 900000000 },
 	};
-	const struct event_names events = { describe_type, "event" };
+	const struct event_names events = { .describe = describe_type, .context = "event" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
 		struct profile *profile = profile_new();
@@ -387,9 +387,10 @@ static void times_of_stacks(void)
 static void times_of_waits(void)
 {
 	static const struct traced_event events[] = {
-		{ 1, 2, 5 }, { 1, 2, 7 }, { 1, 3, 1 }, { 1, 4, 1ULL << 63 },
+		{ .type = 1, .kind = 2, .ns = 5 }, { .type = 1, .kind = 2, .ns = 7 },
+		{ .type = 1, .kind = 3, .ns = 1 }, { .type = 1, .kind = 4, .ns = 1ULL << 63 },
 	};
-	const struct event_names names = { describe_type, "event" };
+	const struct event_names names = { .describe = describe_type, .context = "event" };
 	struct stacks *stacks = stacks_new();
 	struct profile *profile = profile_new();
 	struct frames *frames = frames_new(NULL);
@@ -402,6 +403,78 @@ static void times_of_waits(void)
 	CHECK(profile_sample_at(profile, 0)->ns == 12);
 	CHECK(profile_sample_at(profile, 0)->events == 4);
 	CHECK(profile_sample_at(profile, 1)->ns == 1);
+	stacks_free(stacks);
+	frames_free(frames);
+	profile_free(profile);
+}
+
+/* They are of the task that was woken, and tell by whom. */
+static void wakers(void)
+{
+	static const struct traced_event events[] = {
+		{ .type = 1, .woken = GONE + 1 }, { .type = 1, .woken = GONE + 2 },
+		{ .type = 1, .woken = GONE + 1 }, { .type = 1 },
+	};
+	struct stacks *stacks = stacks_new();
+	struct profile *profile = profile_new();
+	struct frames *frames = frames_new(NULL);
+	const struct event_names names = { .describe = describe_type, .context = "event" };
+	struct join_stack *stack = calloc(1, sizeof(*stack) + sizeof(stack->frames[0]));
+	struct selection selection = select_all(profile);
+	char *text;
+
+	*stack = (struct join_stack){ .tid = GONE, .nr = 1 };
+	stack->frames[0].offset = 0x1000;
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		CHECK(stacks_add(stacks, &events[i], 1, stack));
+	stacks_find_names(stacks, "268435456 first\n268435457 second\n");
+	CHECK(!stacks_fill(stacks, frames, &names, profile));
+	CHECK(profile_counts(profile).samples == 3);
+	CHECK(profile_task_at(profile, profile_sample_at(profile, 0)->task).tid == GONE + 1);
+	CHECK(profile_sample_at(profile, 0)->events == 2);
+	CHECK(profile_task_at(profile, profile_sample_at(profile, 1)->task).tid == GONE + 2);
+	CHECK(profile_task_at(profile, profile_sample_at(profile, 2)->task).tid == GONE);
+	text = folded(&selection);
+	CHECK(!strcmp(text, "event1;[unknown] 1\n"
+			    "event1;[woken by first];[unknown] 3\n"));
+	free(text);
+	free(stack);
+	stacks_free(stacks);
+	frames_free(frames);
+	profile_free(profile);
+}
+
+/* On top of the user's. */
+static void stacks_of_the_kernel(void)
+{
+	const uint64_t one[] = { 0xffffffff00000010, 0xffffffff00000020 };
+	struct kernel_stacks *kernel = kernel_stacks_new();
+	const uint32_t number = kernel_stacks_add(kernel, one, 2);
+	const struct traced_event events[] = {
+		{ .type = 1, .kernel = number }, { .type = 1 }, { .type = 1, .kernel = number },
+		{ .type = 1, .kernel = 99 },
+	};
+	const struct event_names names = { describe_type, "event", kernel };
+	struct stacks *stacks = stacks_new();
+	struct profile *profile = profile_new();
+	struct frames *frames = frames_new(NULL);
+	struct join_stack *stack = calloc(1, sizeof(*stack) + sizeof(stack->frames[0]));
+	const struct profile_sample *sample;
+
+	CHECK(number && kernel_stacks_add(kernel, one, 2) == number);
+	CHECK(kernel_stacks_add(kernel, one, 1) != number);
+	CHECK(!kernel_stacks_add(kernel, one, 0));
+	*stack = (struct join_stack){ .tid = GONE, .nr = 1 };
+	stack->frames[0].offset = 0x1000;
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		CHECK(stacks_add(stacks, &events[i], 1, stack));
+	CHECK(!stacks_fill(stacks, frames, &names, profile));
+	CHECK(profile_counts(profile).samples == 2);
+	sample = profile_sample_at(profile, 0);
+	CHECK(sample->events == 2 && profile_depth(profile, sample->stack) == 3);
+	CHECK(profile_depth(profile, profile_sample_at(profile, 1)->stack) == 1);
+	free(stack);
+	kernel_stacks_free(kernel);
 	stacks_free(stacks);
 	frames_free(frames);
 	profile_free(profile);
@@ -423,5 +496,7 @@ int main(void)
 	RUN(threads_with_one_id);
 	RUN(times_of_stacks);
 	RUN(times_of_waits);
+	RUN(wakers);
+	RUN(stacks_of_the_kernel);
 	return check_end();
 }

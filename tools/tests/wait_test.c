@@ -26,7 +26,7 @@ static const char *formats;
 static void a_record(void)
 {
 	const struct raw_wait raw = {
-		.ns = 1ULL << 40, .nr = -1, .arg0 = 0x1000, .arg1 = 9, .state = 'D', .compat = 1,
+		.ns = 1ULL << 40, .nr = -1, .arg0 = 0x1000, .arg1 = 9, .pid = 7, .state = 'D', .compat = 1,
 	};
 	struct tep_handle *tep = tep_alloc();
 	struct wait_layout layout;
@@ -34,10 +34,13 @@ static void a_record(void)
 	void *exact = exact_copy(&raw, offsetof(struct raw_wait, compat) + 1);
 
 	CHECK(add_format(tep, formats, "task_waited"));
-	CHECK(wait_layout_read(&layout, tep));
+	CHECK(wait_layout_read(&layout, tep, "task_waited"));
+	CHECK(!wait_layout_read(&layout, tep, "task_wakes"));
+	CHECK(wait_layout_read(&layout, tep, "task_waited"));
 	CHECK(layout.type == 25);
 	CHECK(wait_record_parse(&wait, &layout, exact, offsetof(struct raw_wait, compat) + 1));
 	CHECK(wait.ns == 1ULL << 40 && wait.nr == -1 && wait.arg0 == 0x1000 && wait.arg1 == 9);
+	CHECK(wait.tid == 7);
 	CHECK(wait.state == 'D' && wait.compat);
 	for (size_t len = 0; len <= offsetof(struct raw_wait, compat); len++)
 		CHECK(!wait_record_parse(&wait, &layout, exact, len));
@@ -48,15 +51,15 @@ static void a_record(void)
 static void other_formats(void)
 {
 	static const char * const fields[] = {
-		"ns;", "nr;", "arg0;", "arg1;", "state;", "compat;",
+		" ns;", " nr;", " arg0;", " arg1;", " pid;", " state;", " compat;",
 	};
 	struct wait_layout layout;
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		struct tep_handle *tep = tep_alloc();
 
-		CHECK(add_changed(tep, formats, "task_waited", fields[i], "other;"));
-		CHECK(!wait_layout_read(&layout, tep));
+		CHECK(add_changed(tep, formats, "task_waited", fields[i], " other;"));
+		CHECK(!wait_layout_read(&layout, tep, "task_waited"));
 		tep_free(tep);
 	}
 }
@@ -90,10 +93,12 @@ static void names_of_kinds(void)
 	for (uint32_t kind = 1; kind < NR_WAIT_KINDS; kind++) {
 		CHECK(!strncmp(wait_kind_name(kind), "wait:", 5));
 		CHECK(!strncmp(wait_kind_name(kind | WAIT_STILL), "blocked:", 8));
+		CHECK(!strncmp(wait_kind_name(kind | WAIT_WOKEN), "woken:", 6));
 	}
 	CHECK(!strcmp(wait_kind_name(WAIT_FUTEX), "wait:futex"));
 	CHECK(!strcmp(wait_kind_name(WAIT_FUTEX | WAIT_STILL), "blocked:futex"));
-	CHECK(!strcmp(wait_kind_name(UINT32_MAX), "blocked"));
+	CHECK(!strcmp(wait_kind_name(WAIT_FUTEX | WAIT_WOKEN), "woken:futex"));
+	CHECK(!strcmp(wait_kind_name(UINT32_MAX), "blocked:other"));
 }
 
 /* ------------------------------------------------------- a process that waits */
