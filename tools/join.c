@@ -148,7 +148,6 @@ void join_event(struct join *join, int cpu_nr, int32_t tid, uint32_t context,
 	cpu->latest[0] = keep_recent(cpu, &key);
 }
 
-
 void join_lost(struct join *join, int cpu)
 {
 	forget_events(get_cpu(join, cpu));

@@ -63,7 +63,7 @@ struct profile_event {
 };
 
 struct profile_sample {
-	uint64_t time;		/* ns since its recording's start; kept in ticks */
+	uint64_t time;		/* ns since its recording's first event; kept in ticks */
 	uint32_t stack;		/* of its innermost frame, or PROFILE_NO_STACK */
 	uint32_t task, event;
 	uint32_t base;		/* 1: of the recording that the other one is compared with */

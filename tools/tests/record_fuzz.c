@@ -14,6 +14,7 @@
 static struct record_layout right;
 static struct name_layout names_right;
 static struct wait_layout waits_right;
+static struct kernel_layout kernel_right;
 static unsigned long told;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -31,6 +32,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	require(add_format(tep, FORMATS, "task_waited"));
 	require(record_layout_read(&right, tep));
 	require(wait_layout_read(&waits_right, tep, "task_waited"));
+	require(add_format(tep, FORMATS, "kernel_stack"));
+	require(kernel_layout_read(&kernel_right, tep));
 	require(name_layout_read(&names_right, tep));
 	tep_free(tep);
 	return 0;
@@ -112,6 +115,14 @@ static void add_wait(struct join *join, const uint8_t *head, const void *data, s
 	join_event(join, head[1] % 8, head[2], 0, &event);
 }
 
+static void add_kernel(struct join *join, const uint8_t *head, const void *data, size_t len)
+{
+	static struct kernel_record kernel;
+
+	if (kernel_record_parse(&kernel, &kernel_right, data, len))
+		join_kernel(join, head[1] % 8, head[2], 0, kernel.nr);
+}
+
 static void add_record(struct join *join, const struct record_layout *layout,
 		       const uint8_t *head, const void *data, size_t len)
 {
@@ -167,6 +178,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			add_name(names, head, copy, len);
 		else if (head[0] == 8)
 			add_wait(join, head, copy, len);
+		else if (head[0] == 9)
+			add_kernel(join, head, copy, len);
 		else
 			add_record(join, &layout, head, copy, len);
 		free(copy);

@@ -101,6 +101,12 @@ struct raw_wait {
 	uint8_t compat;
 };
 
+struct raw_kernel {
+	char common[8];
+	uint32_t size;
+	uint64_t caller[513];
+};
+
 struct raw_cookie {
 	char common[8];
 	uint64_t cookie;

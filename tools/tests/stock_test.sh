@@ -96,6 +96,79 @@ test_without()
 	check "next to no stack is complete without a table" at_most 5
 }
 
+# count_recorded FILE - as count_whole, of what codectl record has recorded
+count_recorded()
+{
+	codectl report --json "$out/json" "$1" > /dev/null 2> "$out/stderr"
+	# shellcheck disable=SC2046
+	set -- $(awk -v perl="$(entry_offset "$perl")" -v linker="$(entry_offset "$linker")" '
+		function hex(text,  i, n) {
+			for (i = 3; i <= length(text); i++)
+				n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+			return n
+		}
+		function value(key) {
+			return match($0, "\"" key "\":\"[^\"]*\"") ?
+			       substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 5) : ""
+		}
+		/^"[a-z]*":\[/ { list = $0; sub(/^"/, "", list); sub(/".*/, "", list); frames = 0 }
+		!/^[{]/ { next }
+		list == "frames" {
+			file = value("file")
+			off = hex(value("offset"))
+			off -= file ~ /\/perl$/ ? perl : file ~ /\/ld-linux/ ? linker : off
+			entry[frames++] = off > 0 && off < 64
+		}
+		list == "samples" && match($0, /"events":[0-9]+/) {
+			events = substr($0, RSTART + 9, RLENGTH - 9)
+			nr += events
+			sub(/\].*/, "")
+			sub(/.*[[,]/, "")
+			outermost[$0] += events
+		}
+		END {
+			for (i in outermost)
+				whole += entry[i] ? outermost[i] : 0
+			print nr + 0, whole + 0
+		}' "$out/json")
+	nr=$1 whole=$2
+	echo "# $whole of $nr stacks complete"
+}
+
+# record_running FILE OPTION... - by codectl itself, while the program runs
+record_running()
+{
+	file=$1
+	shift
+	# shellcheck disable=SC2086
+	$run -e "$script" 1000 &
+	load=$!
+	sleep 1
+	codectl record --cpu -p "$load" --duration "$seconds" -o "$file" "$@" \
+		> "$out/stdout" 2> "$out/stderr"
+	status=$?
+	stop_load
+	return $status
+}
+
+# The first run is that which makes the tables, and may take longer than that is waited for.
+test_record()
+{
+	record_running "$out/bare" --no-attach
+	check "codectl record --no-attach" [ $? = 0 ]
+	count_recorded "$out/bare"
+	check "next to no stack is complete without tables" at_most 5
+	check "none is made" eval '! grep -q . /proc/codectl_files'
+	record_running "$out/first"
+	record_running "$out/recording"
+	check "codectl record alone" [ $? = 0 ]
+	count_recorded "$out/recording"
+	check "99 % of the stacks are complete" at_least 99
+	check "the tables are there no longer" eventually eval '! grep -q . /proc/codectl_files'
+	check "they are kept for the next one" [ -d /var/cache/codectl/sframe ]
+	rm -rf /var/cache/codectl
+}
+
 test_files()
 {
 	# shellcheck disable=SC2086
@@ -284,6 +357,7 @@ test_service()
 
 hold_tracepoints
 test_without
+test_record
 test_files
 test_preload
 test_running

@@ -26,7 +26,8 @@ static const char *formats;
 static void a_record(void)
 {
 	const struct raw_wait raw = {
-		.ns = 1ULL << 40, .nr = -1, .arg0 = 0x1000, .arg1 = 9, .pid = 7, .state = 'D', .compat = 1,
+		.ns = 1ULL << 40, .nr = -1, .arg0 = 0x1000, .arg1 = 9, .pid = 7, .state = 'D',
+		.compat = 1,
 	};
 	struct tep_handle *tep = tep_alloc();
 	struct wait_layout layout;
@@ -62,6 +63,35 @@ static void other_formats(void)
 		CHECK(!wait_layout_read(&layout, tep, "task_waited"));
 		tep_free(tep);
 	}
+}
+
+/* There may be more frames than the format says, and none. */
+static void a_stack_of_the_kernel(void)
+{
+	const struct raw_kernel raw = { .size = 10, .caller = { 1, 2, 3, [9] = 10 } };
+	const size_t size = offsetof(struct raw_kernel, caller[10]);
+	struct tep_handle *tep = tep_alloc();
+	static struct kernel_record kernel;
+	struct kernel_layout layout;
+	void *exact = exact_copy(&raw, size);
+	struct raw_kernel other = raw;
+
+	CHECK(!kernel_layout_read(&layout, tep));
+	CHECK(add_format(tep, formats, "kernel_stack"));
+	CHECK(kernel_layout_read(&layout, tep));
+	CHECK(layout.type == 4);
+	CHECK(kernel_record_parse(&kernel, &layout, exact, size));
+	CHECK(kernel.nr == 10 && kernel.address[2] == 3 && kernel.address[9] == 10);
+	for (size_t len = 0; len < size; len++)
+		CHECK(!kernel_record_parse(&kernel, &layout, exact, len));
+	other.size = KERNEL_MAX_FRAMES + 1;
+	CHECK(!kernel_record_parse(&kernel, &layout, &other, sizeof(other)));
+	other.size = UINT32_MAX;
+	CHECK(!kernel_record_parse(&kernel, &layout, &other, sizeof(other)));
+	other.size = KERNEL_MAX_FRAMES;
+	CHECK(kernel_record_parse(&kernel, &layout, &other, sizeof(other)));
+	free(exact);
+	tep_free(tep);
 }
 
 static enum wait_kind kind_of(long nr, char state, bool compat)
@@ -285,6 +315,7 @@ int main(int argc, char **argv)
 	formats = argc > 1 ? argv[1] : "formats";
 	RUN(a_record);
 	RUN(other_formats);
+	RUN(a_stack_of_the_kernel);
 	RUN(kinds);
 	RUN(names_of_kinds);
 	RUN(a_deadlock_and_others);
