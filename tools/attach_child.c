@@ -52,9 +52,8 @@ static _Noreturn void run(pid_t pid, const char *address, pid_t parent)
 		_exit(EXIT_FAILED);
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
-	/* This process ends it. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
+	/* A terminal's signals are for the recording, which ends it after the last stack. */
+	setpgid(0, 0);
 	execl("/proc/self/exe", "codectl", "attach", pid ? "-p" : "-a", number, NULL);
 	_exit(EXIT_FAILED);
 }

@@ -164,6 +164,12 @@ test_record()
 	check "codectl record alone" [ $? = 0 ]
 	count_recorded "$out/recording"
 	check "99 % of the stacks are complete" at_least 99
+	# shellcheck disable=SC2086
+	codectl record --cpu -o "$out/command" -- $run -e "$script" "$seconds" \
+		> "$out/stdout" 2> "$out/stderr"
+	check "codectl record of a command" [ $? = 0 ]
+	count_recorded "$out/command"
+	check "what it maps gets tables within a second" at_least 75
 	check "the tables are there no longer" eventually eval '! grep -q . /proc/codectl_files'
 	check "they are kept for the next one" [ -d /var/cache/codectl/sframe ]
 	rm -rf /var/cache/codectl
