@@ -91,7 +91,7 @@ min_us_is()
 # record OPTION... - with what the program says in $out/told
 record()
 {
-	codectl record --wait -o "$out/recording" "$@" > "$out/told" 2> "$out/stderr"
+	codectl record --wait --no-attach -o "$out/recording" "$@" > "$out/told" 2> "$out/stderr"
 }
 
 test_shares()

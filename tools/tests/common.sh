@@ -131,7 +131,7 @@ is_recording()
 # start_recorder OPTION... - until it records, or has failed
 start_recorder()
 {
-	codectl record "$@" > "$out/stdout" 2> "$out/stderr" &
+	codectl record --no-attach "$@" > "$out/stdout" 2> "$out/stderr" &
 	recorder=$!
 	while ! is_recording && kill -0 "$recorder"; do
 		usleep 10000
