@@ -358,7 +358,8 @@ TEST_F(trace, stopped_and_gone_on)
 	kill(p.pid, SIGSTOP);
 	while (!has_state(p.pid, 'T'))
 		usleep(1000);
-	usleep(20000);
+	/* It may not have left its CPU yet. */
+	usleep(100000);
 	kill(p.pid, SIGCONT);
 	peer_say(p.to);
 	EXPECT_EQ(0, exit_status(p.pid));
@@ -384,7 +385,6 @@ static void await_sleep(const struct trace_peer *p)
 	peer_hear(p->from);
 	while (!has_state(p->pid, 'S'))
 		usleep(1000);
-	usleep(30000);
 }
 
 static noinline void wake(const int *fds)
@@ -408,6 +408,8 @@ TEST_F(trace, woken_by_whom)
 	await_sleep(&p);
 	/* It has been woken before. */
 	ASSERT_EQ(0, tracefs_clear(&self->t));
+	/* Who sleeps may not have left its CPU yet. */
+	usleep(100000);
 	wake(p.to);
 	EXPECT_EQ(0, exit_status(p.pid));
 	READ_LOG();
