@@ -517,7 +517,7 @@ TEST_F(trace, enabled_and_disabled_under_load)
 		while (!pids[i])
 			usleep(100);
 	}
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < 20; i++) {
 		EXPECT_EQ(0, set_both(&self->t, "1"));
 		usleep(5000);
 		EXPECT_EQ(0, set_both(&self->t, "0"));
