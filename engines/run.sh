@@ -4,11 +4,12 @@
 # usage: run.sh ENGINE DIR PACKAGES OUT [SETTING=VALUE...]
 #
 # Boots the machine in DIR, which machine/make-image.sh has made, has it run ENGINE, a
-# directory by its path from that of this script, and judges the stacks that were taken. What ENGINE needs that
-# the machine does not have, ENGINE/prepare puts beside its job. OUT gets
-# table.txt, what the machine says, and a flame graph for each recording. The settings are
-# those of ENGINE/run, and in_turn=yes for emulated CPUs that run one at a time, as QEMU 7.2
-# needs where threads write each other's code. Fails if the machine does, or ENGINE/judge.
+# directory by its path from that of this script, and judges the stacks that were taken.
+# What ENGINE needs that the machine does not have, ENGINE/prepare puts beside its job. OUT
+# gets table.txt, what the machine says, and a flame graph for each recording. The settings
+# are those of ENGINE/run, and cpus, how many the machine has (2): one where threads write
+# each other's code, which QEMU 7.2 runs wrongly on several. Fails if the machine does, or
+# ENGINE/judge.
 
 set -eu -o pipefail
 
@@ -40,7 +41,7 @@ if [ -x "$here/$engine/prepare" ]; then
 fi
 options=(--memory 4G)
 for setting; do
-	[ "$setting" != in_turn=yes ] || options+=(--in-turn)
+	[[ $setting != cpus=* ]] || options+=(--cpus "${setting#*=}")
 	printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
 done > "$work/job/settings"
 tar -cf "$work/job.tar" -C "$work/job" .

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] [--in-turn] --job TAR --result FILE
-#        boot.sh DIR [--memory SIZE] --shell
+# usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] [--cpus N] --job TAR --result FILE
+#        boot.sh DIR [--memory SIZE] [--cpus N] --shell
 #
-# Boots the machine in DIR under QEMU, by KVM if that boots its kernel. What it
-# writes to its disk is gone at its end. With --in-turn one emulated CPU runs at a time:
-# slower, but what one writes into code is seen by the other. With a job it runs what TAR holds, as
-# root, until that has written FILE, a disk; with --shell it is a console.
+# Boots the machine in DIR under QEMU, by KVM if that boots its kernel, with two CPUs
+# unless told otherwise. What it writes to its disk is gone at its end. With a job it
+# runs what TAR holds, as root, until that has written FILE, a disk; with --shell it is
+# a console.
 
 set -eu -o pipefail
 
@@ -19,22 +19,22 @@ die()
 
 usage()
 {
-	die "usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] [--in-turn] {--shell | --job TAR --result FILE}"
+	die "usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] [--cpus N] {--shell | --job TAR --result FILE}"
 }
 
 [ $# -ge 2 ] || usage
-dir=$1 memory=4G seconds=14400 shell=no threads=multi job='' result=''
+dir=$1 memory=4G seconds=14400 shell=no cpus=2 job='' result=''
 shift
 while [ $# -gt 0 ]; do
 	case $1 in
 	--shell) shell=yes; shift; continue ;;
-	--in-turn) threads=single; shift; continue ;;
-	--memory | --timeout | --job | --result) [ $# -ge 2 ] || usage ;;
+	--memory | --timeout | --cpus | --job | --result) [ $# -ge 2 ] || usage ;;
 	*) usage ;;
 	esac
 	case $1 in
 	--memory) memory=$2 ;;
 	--timeout) seconds=$2 ;;
+	--cpus) cpus=$2 ;;
 	--job) job=$2 ;;
 	--result) result=$2 ;;
 	esac
@@ -65,9 +65,9 @@ if kvm_works; then
 	accel=(-accel kvm -cpu host)
 else
 	echo "boot: there is no KVM that works: QEMU emulates the machine" >&2
-	accel=(-accel "tcg,thread=$threads" -cpu max)
+	accel=(-accel "tcg,thread=multi" -cpu max)
 fi
-machine=(qemu-system-x86_64 "${accel[@]}" -m "$memory" -smp 2 -no-reboot -nodefaults
+machine=(qemu-system-x86_64 "${accel[@]}" -m "$memory" -smp "$cpus" -no-reboot -nodefaults
 	-display none -device virtio-rng-pci
 	-kernel "$dir/vmlinuz" -initrd "$dir/initrd")
 # An emulated timer may be late where the host is busy.
