@@ -281,7 +281,7 @@ test_top()
 test_errors()
 {
 	for call in 'record --cpu --futex' 'record --cpu --event a' 'record -F 10' \
-		    'record --kernel' 'record --cpu -F 0' 'record --cpu --names' \
+		    'record --cpu -F 0' 'record --cpu --names' \
 		    'report --tid x' 'report --tid 0'; do
 		# shellcheck disable=SC2086
 		check "exit status 2: codectl $call" fails_with 2 . $call

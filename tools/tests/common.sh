@@ -71,12 +71,13 @@ codectl_is()
 	[ $? = "$want" ]
 }
 
-# fails_with STATUS TEXT ARG... - in one line that has the text
+# fails_with STATUS TEXT ARG... - in one line that has the text, and soon
 fails_with()
 {
 	text=$2 want=$1
 	shift 2
-	codectl_is "$want" "$@" && one_line "$want" "$text"
+	timeout 60 codectl "$@" > "$out/stdout" 2> "$out/stderr"
+	[ $? = "$want" ] && one_line "$want" "$text"
 }
 
 # A wrong call has a second line, which says where to look.
