@@ -63,6 +63,17 @@ here_test $work/here_test
 EOF
 expect "no list" 1 '0 passed, 1 failed' '' < /dev/null
 
+printf '#!/bin/sh\nsetsid sleep 1000 &\necho $! > "%s/left"\necho ok 1 x\necho 1..1\n' "$work" \
+	> "$work/leaving_test"
+chmod +x "$work/leaving_test"
+expect "a test leaves a process" 0 '1 passed, 0 failed' '' <<EOF
+leaving_test $work/leaving_test
+EOF
+# Here nobody may wait for it.
+grep -q '^# left: sleep 1000 $' "$work/tap" &&
+	! grep -s '^State:' "/proc/$(cat "$work/left")/status" | grep -v -q '[ZX] ('
+result $? "which ends with it"
+
 for kernel in fast debug coverage; do
 	"$here/list-tests.sh" $kernel > "$work/$kernel"
 	result $? "the list for the $kernel kernel"

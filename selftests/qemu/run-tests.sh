@@ -11,7 +11,7 @@
 #	# begin PROGRAM
 #	# end PROGRAM STATUS
 #
-# Those named in TESTS_DONE are left out.
+# Those named in TESTS_DONE are left out. Nothing that a test has started outlives it.
 
 list=$1 seconds=$2 only=${3:-*}
 
@@ -31,6 +31,15 @@ while read -r name path; do
 done < "$list"
 set +f
 
+# What a test that was killed leaves would take CPU time from all that follow.
+kill_rest()
+{
+	grep -lsz "^RUN_TESTS=$$/$1\$" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do
+		echo "# left: $(tr '\0' ' ' < "/proc/$pid/cmdline")"
+		kill -KILL "$pid"
+	done 2> /dev/null
+}
+
 printf '# plan'
 for program in $programs; do
 	printf ' %s' "${program%%=*}"
@@ -48,7 +57,9 @@ for program in $programs; do
 	kunit-*)
 		cat "$path" 2>&1 ;;
 	*)
-		cd "${path%/*}" && timeout -s KILL "$seconds" "$path" 2>&1 ;;
+		cd "${path%/*}" && RUN_TESTS=$$/$name timeout -s KILL "$seconds" "$path" 2>&1 ;;
 	esac
-	echo "# end $name $?"
+	status=$?
+	kill_rest "$name"
+	echo "# end $name $status"
 done
