@@ -239,6 +239,8 @@ draw_flames()
 		"$out/on/jit-demo.folded" > "$svg" 2> "$out/on/flames.err" ||
 		die "no flame graph: $(tail -n 1 "$out/on/flames.err");" \
 		    "apt-get install libdevel-nytprof-perl"
+	"$here/picture.py" "Linux as it is" "$out/off/jit-demo.folded" \
+		"with codectl" "$out/on/jit-demo.folded" > "$out/stacks.svg" || die "no picture"
 	names=$(grep -o -E 'jit:[a-z]+\.[a-z_]+@[12]' "$svg" | sort -u | wc -l)
 	echo "$svg has names of $names compiled functions"
 	[ "$names" -ge 20 ]
