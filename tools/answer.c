@@ -14,6 +14,15 @@ struct function_head {
 	uint32_t name_len, source_len, line;
 };
 
+void answer_write_build_id(const void *bits, size_t len, FILE *to)
+{
+	const uint32_t written = len <= BUILD_ID_MAX ? len : 0;
+
+	fwrite(&written, sizeof(written), 1, to);
+	if (written)
+		fwrite(bits, 1, written, to);
+}
+
 static uint32_t text_len(const char *text)
 {
 	return text ? strnlen(text, ANSWER_MAX_TEXT) : 0;
@@ -59,6 +68,12 @@ static bool take(struct span *rest, void *data, size_t len)
 	rest->at += len;
 	rest->len -= len;
 	return true;
+}
+
+bool answer_take_build_id(struct span *rest, uint8_t build_id[BUILD_ID_MAX], uint32_t *len)
+{
+	return take(rest, len, sizeof(*len)) && *len <= BUILD_ID_MAX &&
+	       take(rest, build_id, *len);
 }
 
 /* Escaped, as a string of its own; NULL for an empty one. */

@@ -14,6 +14,10 @@
 #define ANSWER_MAX_INLINED	64
 #define ANSWER_MAX_TEXT		4096
 
+/* Of the file, before all addresses; one that is longer than BUILD_ID_MAX is left out. */
+void answer_write_build_id(const void *bits, size_t len, FILE *to);
+bool answer_take_build_id(struct span *rest, uint8_t build_id[BUILD_ID_MAX], uint32_t *len);
+
 /* What is too long is cut, the outermost of too many are left out. */
 void answer_write(const struct symbol *symbol, FILE *to);
 

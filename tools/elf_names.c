@@ -225,6 +225,13 @@ void elf_names_close(struct elf_names *names)
 	free(names);
 }
 
+size_t elf_names_build_id(const struct elf_names *names, const void **bits)
+{
+	ssize_t len = dwelf_elf_gnu_build_id(names->part[IMAGE_FILE].elf, bits);
+
+	return len > 0 ? len : 0;
+}
+
 void elf_names_wanted(const struct elf_names *names, struct elf_wanted *wanted)
 {
 	*wanted = names->wanted;

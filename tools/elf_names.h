@@ -39,6 +39,9 @@ void elf_names_close(struct elf_names *names);
 
 void elf_names_wanted(const struct elf_names *names, struct elf_wanted *wanted);
 
+/* That of the file, and how long it is: 0 if it has none. */
+size_t elf_names_build_id(const struct elf_names *names, const void **bits);
+
 /*
  * What is at an offset, which is of the file or from where the object starts in memory, as
  * @unit says.  The texts are not escaped, but demangled.  For symbol_free().

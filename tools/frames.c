@@ -212,6 +212,17 @@ static void push_inlined(struct profile *profile, uint32_t *stack,
 	*stack = profile_stack(profile, *stack, profile_frame(profile, &inlined));
 }
 
+/* As the recorder has it, or as it was read along with names. */
+static char *build_id_of(const struct file *file)
+{
+	const uint8_t *bits = file->record->build_id;
+	size_t len = file->record->build_id_len;
+
+	if (!len && file->symbols)
+		len = symbol_build_id(file->symbols, &bits);
+	return hex_build_id(bits, len);
+}
+
 uint32_t frames_push(struct frames *frames, struct profile *profile, uint32_t caller,
 		     struct frame frame, pid_t pid)
 {
@@ -227,7 +238,7 @@ uint32_t frames_push(struct frames *frames, struct profile *profile, uint32_t ca
 	if (file && *file->record->path) {
 		described.file = file->record->path;
 		described.flags = file->record->claimed ? PROFILE_CLAIMED : 0;
-		build_id = hex_build_id(file->record->build_id, file->record->build_id_len);
+		build_id = build_id_of(file);
 		described.build_id = *build_id ? build_id : NULL;
 	} else {
 		described.id = frame.id;

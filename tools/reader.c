@@ -46,7 +46,13 @@ void reader_want(void *arg, int out)
 static void answer_by_elf(const struct reader_job *job, const uint64_t *offsets, FILE *to)
 {
 	struct elf_names *names = open_names(job);
+	const void *bits;
+	size_t len;
 
+	if (names) {
+		len = elf_names_build_id(names, &bits);
+		answer_write_build_id(bits, len, to);
+	}
 	for (uint64_t i = 0; names && i < job->nr; i++) {
 		struct symbol symbol = elf_names_find(names, job->unit, offsets[i]);
 
@@ -63,6 +69,7 @@ static void answer_by_map(const struct reader_job *job, const uint64_t *offsets,
 
 	if (!text || !perf_map_parse(&perf_map, text, size))
 		return;
+	answer_write_build_id(NULL, 0, to);
 	for (uint64_t i = 0; i < job->nr; i++) {
 		const struct perf_name *found = perf_map_find(&perf_map, offsets[i]);
 		struct symbol symbol = { 0 };

@@ -56,6 +56,8 @@ struct symbol_file {
 	struct holder *holder;
 	uint32_t number;
 	bool lost;		/* not all that was asked for has been answered */
+	uint32_t build_id_len;
+	uint8_t build_id[BUILD_ID_MAX];
 	void *found;		/* tree by offset */
 	struct found **wanted;	/* those that are not known yet */
 	size_t nr_wanted, room;
@@ -328,6 +330,8 @@ static void read_answers(struct holder *holder, int from, FILE *to)
  */
 static void take_answers(struct symbol_file *file, struct span answers)
 {
+	uint8_t build_id[BUILD_ID_MAX];
+	uint32_t build_id_len;
 	bool good, any;
 
 	if (!answers.len || file->holder->channel < 0)
@@ -335,8 +339,12 @@ static void take_answers(struct symbol_file *file, struct span answers)
 	while (answers.len && *answers.at == HOLDER_ALIVE)
 		span_take(&answers, HOLDER_ALIVE);
 	any = answers.len && *answers.at == HOLDER_ANSWERS;
-	good = any;
 	span_take(&answers, HOLDER_ANSWERS);
+	good = any && answer_take_build_id(&answers, build_id, &build_id_len);
+	if (good) {
+		file->build_id_len = build_id_len;
+		memcpy(file->build_id, build_id, build_id_len);
+	}
 	for (size_t i = 0; i < file->nr_wanted; i++) {
 		file->wanted[i]->known = true;
 		good = good && answer_take(&answers, &file->wanted[i]->symbol);
@@ -407,6 +415,12 @@ static struct found *get_found(struct symbol_file *file, uint64_t offset)
 	}
 	file->wanted[file->nr_wanted++] = found;
 	return found;
+}
+
+size_t symbol_build_id(const struct symbol_file *file, const uint8_t **build_id)
+{
+	*build_id = file->build_id;
+	return file->build_id_len;
 }
 
 unsigned long symbols_lost(const struct symbols *symbols)

@@ -69,6 +69,9 @@ struct symbol_file *symbols_add_map(struct symbols *symbols, pid_t pid);
 void symbol_want(struct symbol_file *file, uint64_t offset);
 const struct symbol *symbol_find(struct symbol_file *file, uint64_t offset);
 
+/* The build-id of the file, once something in it was found, and its length, or 0. */
+size_t symbol_build_id(const struct symbol_file *file, const uint8_t **build_id);
+
 /* How many files have not been asked, or not answered in time and in full. */
 unsigned long symbols_lost(const struct symbols *symbols);
 

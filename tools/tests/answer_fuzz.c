@@ -66,8 +66,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = exact_copy(data, size);
 	struct span rest = { text, size };
-	struct symbol symbol;
+	uint8_t build_id[BUILD_ID_MAX];
+	struct symbol symbol = { 0 };
+	uint32_t len;
 
+	if (answer_take_build_id(&rest, build_id, &len))
+		require(len <= sizeof(build_id) && rest.at + rest.len == text + size);
 	while (answer_take(&rest, &symbol)) {
 		require(rest.at + rest.len == text + size);
 		if (is_short(&symbol))

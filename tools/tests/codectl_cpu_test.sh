@@ -106,6 +106,8 @@ test_shares()
 	check "a sample stands for the time between two" near \
 		"$(share samples ns '"events"')" $((events * (1000000000 / hertz))) $((events * 10000))
 	check "nearly all have their stack, and nothing is lost" nearly_all_have_stacks
+	grep -q "\"build-id\":\"$(cat "$here/shares.build-id")\"" "$out/recording"
+	check "the recording has the program's build-id" [ $? = 0 ]
 	check "no function is the kernel's" [ "$(share functions total '"kernel":true')" = 0.000000 ]
 }
 

@@ -55,6 +55,7 @@ static void write_answers(void)
 	struct symbol symbol = { "outer", 5, "file.h", 7, inlined, ARRAY_SIZE(inlined) };
 	FILE *file = open_seed("answer", 0);
 
+	answer_write_build_id("an id", 5, file);
 	answer_write(&symbol, file);
 	symbol.nr_inlined = 0;
 	answer_write(&symbol, file);

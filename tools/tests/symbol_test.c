@@ -237,8 +237,11 @@ static void names_are_demangled(void)
 	struct symbols *symbols = symbols_new();
 	char *path = own_path();
 	struct symbol_file *file = add_path(symbols, path);
+	const uint8_t *build_id;
 
+	CHECK(!symbol_build_id(file, &build_id));
 	CHECK(same(find(file, in_cpp)->name, "space::outer<int>"));
+	CHECK(symbol_build_id(file, &build_id) == 20);
 	CHECK(same(find(file, in_rust)->name, "<r::deep::Thing>::work"));
 	CHECK(same(find(file, in_old_rust)->name, "core::fmt::write"));
 	CHECK(same(find(file, in_nothing)->name, "_ZNotMangled"));

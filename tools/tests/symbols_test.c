@@ -52,6 +52,7 @@ static void answer_all(const struct holder_request *request, const int *given, c
 	FILE *to = need(fdopen(dup(given[1]), "w"));
 
 	putc(HOLDER_ANSWERS, to);
+	answer_write_build_id("of it", 5, to);
 	for (uint64_t i = 0; i < request->nr; i++)
 		answer_write(&symbol, to);
 	fclose(to);
@@ -187,9 +188,12 @@ static void answers_that_are_cut(void)
 {
 	struct symbols *symbols = symbols_with(answer_in_part);
 	struct symbol_file *file = add_of(symbols, getpid());
+	const uint8_t *build_id;
 
+	CHECK(!symbol_build_id(file, &build_id));
 	symbol_want(file, 0x1000);
 	CHECK(!symbol_find(file, 0x2000)->name && symbol_find(file, 0x1000)->name);
+	CHECK(symbol_build_id(file, &build_id) == 5 && !memcmp(build_id, "of it", 5));
 	CHECK(symbols_lost(symbols) == 1);
 	symbols_free(symbols);
 }
