@@ -62,7 +62,7 @@ done
 # in_guest KERNELARGS COMMAND
 in_guest()
 {
-	"$here/../selftests/qemu/guest.sh" --images "$images" --append "$1" \
+	"$here/../rig/guest/guest.sh" --images "$images" --append "$1" \
 		--out "$out" --timeout 1800 -- sh -ec "$2"
 }
 

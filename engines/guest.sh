@@ -33,7 +33,7 @@ for setting; do
 done > "$work/settings"
 dpkg-deb -x "$packages"/libcodectl0_*.deb "$work/library"
 # An emulated timer may be late where the host is busy.
-"$here/../selftests/qemu/guest.sh" --append no_timer_check --images "$images" --kernel fast \
+"$here/../rig/guest/guest.sh" --append no_timer_check --images "$images" --kernel fast \
 	--timeout 3600 --out "$work/results" --log "$out/console" \
 	--add "$dir/root:/opt/root" --add "$work/library/usr/lib:/opt/root/usr/lib" \
 	--add "$here/$engine:/opt/engine" --add "$here/$engine/bench:/opt/root/opt/bench" \

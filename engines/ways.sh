@@ -25,7 +25,7 @@ dpkg-deb -x "$packages"/libcodectl0_*.deb "$out/library"
 gcc -O2 -static -o "$out/measure" "$here/measure.c"
 bench=$here/$engine/bench
 [ -e "$bench" ] || bench=$out/bench
-"$here/../selftests/qemu/guest.sh" --icount --images "$images" --kernel fast --timeout 3600 \
+"$here/../rig/guest/guest.sh" --icount --images "$images" --kernel fast --timeout 3600 \
 	--out "$out" --log "$out/console" \
 	--add "$dir/root:/opt/root" --add "$out/library/usr/lib:/opt/root/usr/lib" \
 	--add "$here/$engine:/opt/engine" --add "$bench:/opt/root/opt/bench" \

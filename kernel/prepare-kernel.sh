@@ -30,12 +30,6 @@ done
 
 "$top/scripts/source-version.sh" linux "$linux" > /dev/null
 
-# The rig and what the kernel tree has no use for stay out.
-selftests=$(mktemp -d)
-trap 'rm -rf "$selftests"' EXIT
-if [ -d "$top/selftests" ]; then
-	(cd "$top/selftests" && tar -c --exclude=./qemu --exclude=./trace .) | tar -x -C "$selftests"
-fi
 "$top/scripts/patch-tree.sh" --tree "$linux" --series "$here/patches/series" \
-	--new "$here/src:." --new "$selftests:tools/testing/selftests/codectl" \
+	--new "$here/src:." --new "$top/selftests:tools/testing/selftests/codectl" \
 	"${action[@]}"

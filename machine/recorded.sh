@@ -22,7 +22,7 @@ boot_once()
 boot_job()
 {
 	if ! boot_once "$@"; then
-		"$machine/../selftests/qemu/emulator-erred.sh" "$out/console" ||
+		"$machine/../rig/guest/emulator-erred.sh" "$out/console" ||
 			die "see $out/console: $(tail -n 1 "$out/console")"
 		mv "$out/console" "$out/console.erred"
 		echo "QEMU executed a breakpoint that was gone ($out/console.erred): booting again" >&2

@@ -36,7 +36,7 @@ done
 programs=$build/obj/bench
 mkdir -p "$out/logs" || exit 2
 # What is mapped where decides how many pages of a table fault.
-guest=("$top/selftests/qemu/guest.sh" --append norandmaps --add "$programs:/bench")
+guest=("$top/rig/guest/guest.sh" --append norandmaps --add "$programs:/bench")
 # The unpatched C library in the place of the patched one.
 stock=$build/obj/suites/glibc-before
 stock_libc=(--add "$stock/elf/ld.so:/lib64/ld-linux-x86-64.so.2"

@@ -44,8 +44,8 @@ make_image()
 {
 	mkdir -p "$obj/images" "$obj/lib"
 	cp "$(gcc -print-file-name=libgcc_s.so.1)" "$obj/lib/"
-	"$top/selftests/qemu/mkroot.sh" --sysroot "$build/sysroot" \
-		--init "$top/selftests/qemu/init" --program /usr/bin/bash \
+	"$top/rig/guest/mkroot.sh" --sysroot "$build/sysroot" \
+		--init "$top/rig/guest/init" --program /usr/bin/bash \
 		--program /usr/bin/timeout \
 		--tree "$obj/kselftest/guest:usr/lib/codectl/kselftest" \
 		--tree "$obj/lib:usr/lib64" \

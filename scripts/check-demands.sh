@@ -29,8 +29,8 @@ source_of()
 	libcodectl-*.sh) file=libcodectl/tests/${1#libcodectl-} ;;
 	libcodectl-*) file=libcodectl/tests/${1#libcodectl-}.c ;;
 	*_kunit) file=kernel/src/kernel/unwind/tests/$1.c ;;
-	*.sh) file=$(ls selftests/{trace,qemu}/"$1" jit-demo/tests/"$1" tools/tests/"$1" 2> /dev/null) ;;
-	check-dmesg-test) file=selftests/qemu/$1.sh ;;
+	*.sh) file=$(ls rig/{trace,guest}/"$1" jit-demo/tests/"$1" tools/tests/"$1" 2> /dev/null) ;;
+	check-dmesg-test) file=rig/guest/$1.sh ;;
 	# What is linked in other ways.
 	*_now_test) file=selftests/${1%_now_test}_test.c ;;
 	*_attached_test) file=selftests/${1%_attached_test}_test.c ;;

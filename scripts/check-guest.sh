@@ -32,16 +32,16 @@ if [ "$kernel" = coverage ]; then
 	options=(--out "$build/coverage/guest"
 		--add "$build/obj/coverage/guest:/usr/lib/codectl/libcodectl"
 		--add "$build/obj/coverage/tools/codectl:/usr/bin/codectl"
-		--add "$top/selftests/qemu/gather-coverage.sh:/gather-coverage.sh")
+		--add "$top/rig/guest/gather-coverage.sh:/gather-coverage.sh")
 	gather=(sh /gather-coverage.sh)
 fi
 
 # run RESULT DONE [OPTION] - the tests but those that are done
 run()
 {
-	"$top/selftests/qemu/guest.sh" --images "$build/guest" --kernel "$kernel" \
+	"$top/rig/guest/guest.sh" --images "$build/guest" --kernel "$kernel" \
 		--timeout "$all" --log "$console" ${3:+"$3"} \
-		--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" \
+		--add "$top/rig/guest/run-tests.sh:/run-tests.sh" \
 		--add "$result.list:/tests.list" "${options[@]}" \
 		-- "${gather[@]}" env TEST_TIME_SCALE=$scale EXPECT_ALL_FEATURES=1 TESTS_DONE="$2" \
 		${TEST_CYCLES:+TEST_CYCLES="$TEST_CYCLES"} \
@@ -82,10 +82,10 @@ run_rest()
 	return $status
 }
 
-"$top/selftests/qemu/list-tests.sh" "$kernel" > "$result.list" || exit
+"$top/rig/guest/list-tests.sh" "$kernel" > "$result.list" || exit
 run "$result" ''
 status=$?
-if [ $status -ne 0 ] && "$top/selftests/qemu/emulator-erred.sh" "$console"; then
+if [ $status -ne 0 ] && "$top/rig/guest/emulator-erred.sh" "$console"; then
 	if may_retry; then
 		cp "$console" "$console.erred"
 		echo "check-guest: $(cat "$build/results/retried"): going on with CPUs that take turns"

@@ -37,9 +37,9 @@ in_guest()
 
 	[ "$2" = after ] || kernel=stock
 	shift 3
-	"$top/selftests/qemu/guest.sh" --images "$obj/images" --kernel "$kernel" \
+	"$top/rig/guest/guest.sh" --images "$obj/images" --kernel "$kernel" \
 		--timeout 7200 --append panic_on_warn=0 --log "$log.console" \
-		--add "$top/selftests/qemu/run-suite.sh:/run-suite.sh" "$@" > "$log" 2>&1
+		--add "$top/rig/guest/run-suite.sh:/run-suite.sh" "$@" > "$log" 2>&1
 	! grep -q '^check-dmesg:' "$log" || clean=FAIL
 	echo "$clean: the-kernel-log" >> "$log"
 }

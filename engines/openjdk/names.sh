@@ -33,7 +33,7 @@ codectl record --names --buffer 16384 --event sched:sched_switch --folded /out/f
 	-XX:ReservedCodeCacheSize=8m -agentpath:/opt/jvm/libcodectl-jvm.so=statistics \
 	-cp /opt/jvm/classes Churn 60 > /out/listing 2> /out/errors
 END
-"$here/../../selftests/qemu/guest.sh" --images "$images" --kernel fast --timeout 900 \
+"$here/../../rig/guest/guest.sh" --images "$images" --kernel fast --timeout 900 \
 	--out "$out" --log "$out/console" --add "$root:/opt/root" \
 	--add "$out/library/usr/lib:/opt/root/usr/lib" --add "$here/../take.sh:/opt/" \
 	--add "$out/job:/opt/" -- sh /opt/job

@@ -13,16 +13,16 @@ top=$1 work=$2 test=$3
 # attempt [OPTION] - without waiting for what died with a lock
 attempt()
 {
-	timeout 900 "$top/selftests/qemu/guest.sh" --images "$work/images" --timeout 600 \
+	timeout 900 "$top/rig/guest/guest.sh" --images "$work/images" --timeout 600 \
 		--log "$work/console.log" --append oops=panic ${1:+"$1"} \
-		--add "$top/selftests/qemu/run-tests.sh:/run-tests.sh" \
+		--add "$top/rig/guest/run-tests.sh:/run-tests.sh" \
 		--add "$work/tests.list:/tests.list" \
 		-- env EXPECT_ALL_FEATURES=1 sh /run-tests.sh /tests.list 300 "$test" \
 		> "$work/guest.tap" 2> "$work/guest.said"
 }
 
 # The kernel of the coverage run is the other one that is fast and has KUnit.
-"$top/selftests/qemu/list-tests.sh" coverage > "$work/tests.list" || exit
+"$top/rig/guest/list-tests.sh" coverage > "$work/tests.list" || exit
 attempt
 status=$?
 # What QEMU's threads of emulated CPUs err in says nothing of the kernel.

@@ -13,10 +13,10 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck source=../tap.sh
 . "$here/../tap.sh"
 
-mkdir -p "$work/top/scripts" "$work/top/selftests" "$work/bin"
+mkdir -p "$work/top/scripts" "$work/top/rig" "$work/bin"
 cp "$here/../check-guest.sh" "$here/../tap-summary.awk" "$work/top/scripts"
-cp -R "$here/../../selftests/qemu" "$work/top/selftests"
-cat > "$work/top/selftests/qemu/guest.sh" <<'END'
+cp -R "$here/../../rig/guest" "$work/top/rig"
+cat > "$work/top/rig/guest/guest.sh" <<'END'
 #!/bin/bash
 in_turn=no
 while [ "$1" != -- ]; do
@@ -36,8 +36,8 @@ cat > "$work/bin/qemu-system-x86_64" <<'END'
 #!/bin/sh
 echo "QEMU emulator version $QEMU_VERSION (Debian 1:$QEMU_VERSION+dfsg-7)"
 END
-printf '#!/bin/sh\necho a /a\necho b /b\n' > "$work/top/selftests/qemu/list-tests.sh"
-chmod +x "$work/top/selftests/qemu/guest.sh" "$work/bin/qemu-system-x86_64"
+printf '#!/bin/sh\necho a /a\necho b /b\n' > "$work/top/rig/guest/list-tests.sh"
+chmod +x "$work/top/rig/guest/guest.sh" "$work/bin/qemu-system-x86_64"
 export PATH=$work/bin:$PATH GUEST=$work QEMU_VERSION=7.2.22
 
 # oops KIND CODE - what the kernel says of it

@@ -490,8 +490,8 @@ ways "... what costs more" 1 agent 1010001
 ways "... what others cost" 0 'perf map' 2000000
 
 # A machine of paper, which prints the console that it is given, one for each boot.
-mkdir -p "$work/paper/machine" "$work/paper/selftests" "$work/bin"
-ln -s "$(realpath "$here/../../selftests/qemu")" "$work/paper/selftests/qemu"
+mkdir -p "$work/paper/machine" "$work/paper/rig" "$work/bin"
+ln -s "$(realpath "$here/../../rig/guest")" "$work/paper/rig/guest"
 cat > "$work/paper/machine/boot.sh" <<'END'
 #!/bin/bash
 console=$PAPER/boot.$(wc -l < "$PAPER/boots")

@@ -89,7 +89,7 @@ result $? "no name is there twice"
 sources_of_tests()
 {
 	(cd "$top" && find selftests -maxdepth 1 -name '*_test.c' ! -name codectl_test.c
-	 cd "$top" && find libcodectl/tests selftests/trace selftests/qemu jit-demo/tests tools/tests \
+	 cd "$top" && find libcodectl/tests rig/trace rig/guest jit-demo/tests tools/tests \
 		\( -path 'libcodectl/*_test.c' -o -name '*_test.sh' ! -path 'libcodectl/*' \) \
 		! -name sframe_command_test.sh ! -name report_command_test.sh)
 }

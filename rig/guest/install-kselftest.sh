@@ -14,7 +14,7 @@ from=$1 dest=$2
 rm -rf "$dest"
 mkdir -p "$dest"
 cp -R "$from/kselftest" "$from/run_kselftest.sh" "$dest/"
-make -s --no-print-directory -C "$here/.." KSELFTEST="$from" O= OUTPUT= COLLECTION=codectl emit_tests \
+make -s --no-print-directory -C "$here/../../selftests" KSELFTEST="$from" O= OUTPUT= COLLECTION=codectl emit_tests \
 	> "$dest/kselftest-list.txt"
 ln -s ../selftests "$dest/codectl"
 cp "$here/kselftest_test.sh" "$here/../../scripts/tap.sh" "$dest/"

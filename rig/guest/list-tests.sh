@@ -58,10 +58,10 @@ list_kunit()
 list_all()
 {
 	list_selftests
-	list_files '' kselftest "$top"/selftests/qemu/kselftest_test.sh
+	list_files '' kselftest "$top"/rig/guest/kselftest_test.sh
 	list_files libcodectl- libcodectl "$top"/libcodectl/tests/*_test.c
 	list_files '' jit-demo/tests "$top"/jit-demo/tests/*_test.sh
-	list_files '' trace "$top"/selftests/trace/*_test.sh
+	list_files '' trace "$top"/rig/trace/*_test.sh
 	# Others run on the host.
 	# shellcheck disable=SC2046
 	list_files '' tools $(sed -n 's/^SCRIPTS[[:space:]]*:= //p' "$top/tools/Makefile" |
