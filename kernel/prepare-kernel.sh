@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Puts the kernel side into a Linux source tree: src/ at its in-tree paths,
-# patches/series on top of the files it touches, and the selftests.
+# patches/series on top of the files it touches, and the selftests, with what
+# rig/ has that is mailed with them.
 
 set -eu
 
@@ -30,6 +31,8 @@ done
 
 "$top/scripts/source-version.sh" linux "$linux" > /dev/null
 
+selftests=tools/testing/selftests/codectl
 "$top/scripts/patch-tree.sh" --tree "$linux" --series "$here/patches/series" \
-	--new "$here/src:." --new "$top/selftests:tools/testing/selftests/codectl" \
+	--new "$here/src:." --new "$top/selftests:$selftests" \
+	--new "$top/rig/host:$selftests/host" --new "$top/rig/bench:$selftests/bench" \
 	"${action[@]}"

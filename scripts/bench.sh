@@ -3,15 +3,15 @@
 #
 # usage: bench.sh BUILDDIR [--images DIR] [--out DIR] [--docs] [NAME...]
 #
-# Runs what selftests/bench/runs says, or those runs of it that are named, and
+# Runs what rig/bench/runs says, or those runs of it that are named, and
 # writes the figures to BUILDDIR/bench: results.tsv, results.json, report.md and
 # plots; with --docs the tables of docs/performance.md as well. Fails if a bound
-# of selftests/bench/bounds is not held, or a run, which the last line names.
+# of rig/bench/bounds is not held, or a run, which the last line names.
 
 set -u
 
 top=$(cd "$(dirname "$0")/.." && pwd)
-bench=$top/selftests/bench
+bench=$top/rig/bench
 
 die()
 {

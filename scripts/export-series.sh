@@ -170,13 +170,14 @@ message_of()
 	fi | sed -e '/^# SPDX/d' -e 's/^Subject: //' | fmt -w 72
 }
 
-# A file or directory of the kernel tree that is new, or a pattern of selftests.
+# A file or directory of the kernel tree that is new, or a pattern of selftests/, or
+# of rig/, which lies among them.
 add_new()
 {
 	local dir=tools/testing/selftests/codectl
 
-	if [[ $1 == selftests/* ]]; then
-		(cd "$build/linux/$dir" && compgen -G "${1#selftests/}" |
+	if [[ $1 == selftests/* || $1 == rig/* ]]; then
+		(cd "$build/linux/$dir" && compgen -G "${1#*/}" |
 			xargs -I{} find {} -type f) | sed "s,^,$dir/," |
 			grep -x -F -f <(new_files) > "$work/parts" ||
 			die "kernel/export/series: nothing matches $1"

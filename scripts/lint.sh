@@ -50,10 +50,10 @@ done
 cd "$top" || exit 1
 mapfile -t kernel_c < <(find kernel/src -name '*.[ch]' ! -path '*/trace/events/*')
 mapfile -t event_h < <(find kernel/src -path '*/trace/events/*.h')
-mapfile -t test_c < <(find selftests rig -name '*.[ch]' ! -path '*/host/kunit/*')
+mapfile -t test_c < <(find selftests rig -name '*.[ch]' ! -path 'rig/host/kunit/*')
 mapfile -t user_c < <(find libcodectl jit-demo tools engines -name '*.[ch]' ! -path '*/shim/*' ! -name order.h)
 mapfile -t shim_c < <(find libcodectl '(' -path '*/shim/*' -o -name order.h ')' -name '*.h';
-	find selftests/host/kunit -name '*.h')
+	find rig/host/kunit -name '*.h')
 mapfile -t scripts < <(grep -r -l -I -E --exclude-dir=.git --exclude-dir=build \
 	--exclude-dir=autom4te.cache --exclude-dir=build-aux --exclude=configure \
 	'^#!/bin/(ba)?sh' .)

@@ -29,7 +29,7 @@ import threading
 import time
 
 # What the tests on the host are made of.
-HOST_PARTS = ["kernel/src", "libcodectl", "selftests/host", "tools",
+HOST_PARTS = ["kernel/src", "libcodectl", "rig/host", "tools",
               "scripts/mutations"]
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Sections of .eh_frame that are written here; those of real programs are compared
- * with libdw in selftests/host.
+ * with libdw in rig/host.
  */
 #include "stand_in.h"
 #include "test.h"

@@ -142,7 +142,7 @@ $(filter-out %_hostile_test,$(CONVERTER_TESTS:%=bin/%)): bin/%: obj/sframe/%.o $
 
 bin/sframe_kunit bin/sframe_bounds_kunit bin/jit_kunit bin/granules_kunit bin/resident_kunit bin/jit_order bin/granules_order: bin/%: FORCE
 	@mkdir -p $(@D)
-	@$(MAKE) -s --no-print-directory -C selftests/host CFLAGS=-O1 WARN=-w \
+	@$(MAKE) -s --no-print-directory -C rig/host CFLAGS=-O1 WARN=-w \
 		O=../../obj/host ../../obj/host/kunit/$*
 	@ln -sf ../obj/host/kunit/$* $@
 

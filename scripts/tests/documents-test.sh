@@ -24,7 +24,7 @@ grep -q 'figures: Bounds' docs/performance.md
 result $? "... of a table that is there"
 listed=$(awk -F ' *[|] *' '/figures: Bounds/, /<!-- end/ { if ($2 ~ /^[a-z]/) print $2 }' \
 	docs/performance.md | xargs)
-[ "$listed" = "$(sed -n 's/^\([a-z][^\t]*\)\t.*/\1/p' selftests/bench/bounds | xargs)" ]
+[ "$listed" = "$(sed -n 's/^\([a-z][^\t]*\)\t.*/\1/p' rig/bench/bounds | xargs)" ]
 result $? "... and has each bound: $listed"
 
 # Figures of the benchmark are in the page for which bench.sh writes them.

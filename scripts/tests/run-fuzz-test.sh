@@ -40,7 +40,7 @@ expect()
 	local output status said
 
 	rm -f "$SAID"
-	output=$("$here/../../selftests/host/run-fuzz.sh" "${@:4}" "$work/obj" a:-runs=5)
+	output=$("$here/../../rig/host/run-fuzz.sh" "${@:4}" "$work/obj" a:-runs=5)
 	status=$?
 	said=$(xargs < "$SAID")
 	printf '%s\n' "$output" "said: $said" | sed 's/^/# /'
@@ -69,6 +69,6 @@ CRASH=yes expect "a crash of the check" 1 'seed 1 runs 5 inputs 1'
 result $? "... is kept beside the fuzzer"
 rm "$work/obj/corpus/a/seed"
 : > "$SAID"
-! "$here/../../selftests/host/run-fuzz.sh" "$work/obj" a:-runs=5 > /dev/null && [ ! -s "$SAID" ]
+! "$here/../../rig/host/run-fuzz.sh" "$work/obj" a:-runs=5 > /dev/null && [ ! -s "$SAID" ]
 result $? "without seeds nothing is fuzzed"
 finish

@@ -4,9 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../codectl_test.h"
-#include "../sampler.h"
-#include "../tracefs.h"
+#include "codectl_test.h"
+#include "sampler.h"
+#include "tracefs.h"
 #include "bench.h"
 #include "ring.h"
 

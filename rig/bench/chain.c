@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <alloca.h>
 
-#include "../sampler.h"
+#include "sampler.h"
 #include "chain.h"
 
 typedef long (*link)(long depth);

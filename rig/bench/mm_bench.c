@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 
-#include "../codectl_test.h"
+#include "codectl_test.h"
 #include "bench.h"
 
 #define ROUNDS		9

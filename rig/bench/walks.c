@@ -2,9 +2,9 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "../codectl_test.h"
-#include "../sampler.h"
-#include "../tracefs.h"
+#include "codectl_test.h"
+#include "sampler.h"
+#include "tracefs.h"
 #include "bench.h"
 #include "chain.h"
 #include "walks.h"

@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "../codectl_test.h"
+#include "codectl_test.h"
 #include "bench.h"
 
 #define ROUNDS	9

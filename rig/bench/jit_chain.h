@@ -3,7 +3,7 @@
 #ifndef CODECTL_JIT_CHAIN_H
 #define CODECTL_JIT_CHAIN_H
 
-#include "../jit_code.h"
+#include "jit_code.h"
 #include "chain.h"
 
 struct jit_chain {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "../codectl_test.h"
-#include "../tracefs.h"
+#include "codectl_test.h"
+#include "tracefs.h"
 #include "bench.h"
 #include "chain.h"
 

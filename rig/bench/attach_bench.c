@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../attach.h"
+#include "attach.h"
 #include "bench.h"
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@
  */
 #include <sys/wait.h>
 
-#include "../codectl_test.h"
+#include "codectl_test.h"
 #include "bench.h"
 
 /* As many registrations at least, so that what else happens does not show. */

@@ -8,9 +8,9 @@
  */
 #include <asm/perf_regs.h>
 
-#include "../codectl_test.h"
-#include "../sampler.h"
-#include "../tracefs.h"
+#include "codectl_test.h"
+#include "sampler.h"
+#include "tracefs.h"
 #include "bench.h"
 #include "chain.h"
 #include "ring.h"

@@ -7,8 +7,8 @@
 #include "bench.h"
 #include "chain.h"
 #include "walks.h"
-#include "../granule_map.h"
-#include "../jit_code.h"
+#include "granule_map.h"
+#include "jit_code.h"
 
 #define FEW	8
 #define MANY	64

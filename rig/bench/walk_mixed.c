@@ -9,7 +9,7 @@
 #include "chain.h"
 #include "mixed.h"
 #include "walks.h"
-#include "../jit_code.h"
+#include "jit_code.h"
 
 #define STEPS_MAX	256
 #define JIT_SHAPES	4

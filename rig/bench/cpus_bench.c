@@ -5,8 +5,8 @@
  */
 #include <pthread.h>
 
-#include "../codectl_test.h"
-#include "../tracefs.h"
+#include "codectl_test.h"
+#include "tracefs.h"
 #include "bench.h"
 #include "chain.h"
 #include "ring.h"

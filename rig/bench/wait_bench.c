@@ -6,8 +6,8 @@
  */
 #include <sys/wait.h>
 
-#include "../codectl_test.h"
-#include "../tracefs.h"
+#include "codectl_test.h"
+#include "tracefs.h"
 #include "bench.h"
 
 #define TRIPS	200

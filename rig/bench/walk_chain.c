@@ -8,8 +8,8 @@
  */
 #include <link.h>
 
-#include "../attach.h"
-#include "../proc_file.h"
+#include "attach.h"
+#include "proc_file.h"
 #include "bench.h"
 #include "jit_chain.h"
 #include "walks.h"

@@ -6,8 +6,8 @@
  *	walk_now fp	of a program that has frame pointers
  *	walk_now tables	of one that has none
  */
-#include "../attach.h"
-#include "../proc_file.h"
+#include "attach.h"
+#include "proc_file.h"
 #include "bench.h"
 #include "walks.h"
 
