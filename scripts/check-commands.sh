@@ -78,20 +78,20 @@ commands()
 # targets ARG... - that make can be asked for them
 targets()
 {
-	local makefile=Makefile.am target
+	local makefiles=(Makefile.am stages.am) target
 
 	if [ "$1" = -C ]; then
-		makefile=$2/Makefile.am
-		[ -e "$makefile" ] || makefile=$2/Makefile
+		makefiles=("$2/Makefile.am")
+		[ -e "$2/Makefile.am" ] || makefiles=("$2/Makefile")
 		shift 2
 	fi
 	for target; do
 		case $target in
 		*=*) continue ;;
-		check | install | distcheck) [ "${makefile##*.}" != am ] || continue ;;
+		check | install | distcheck) [ "${makefiles[0]##*.}" != am ] || continue ;;
 		esac
-		grep -q -E "^([a-z-]+ )*$target( [a-z-]+)*:" "$makefile" ||
-			{ echo "$makefile has no $target"; return 1; }
+		grep -q -E "^([a-z-]+ )*$target( [a-z-]+)*:" "${makefiles[@]}" ||
+			{ echo "${makefiles[0]} has no $target"; return 1; }
 	done
 }
 

@@ -55,7 +55,7 @@ exists()
 		read -r _ _ dir target <<< "$1"
 		grep -q "^$target:" "$dir/Makefile"
 		;;
-	"make "*) grep -q "^${1#make }:" Makefile.am ;;
+	"make "*) grep -q "^${1#make }:" Makefile.am stages.am ;;
 	tst-*) grep -q "^+++ b/.*/$1\.c$" glibc-patches/*.patch ;;
 	kunit-*) grep -q "\.name = \"${1#kunit-}\",$" kernel/src/kernel/unwind/tests/*_kunit.c ;;
 	*:*) file=$(source_of "${1%:*}") && has_case "$file" "${1#*:}" ;;
