@@ -29,10 +29,10 @@ for arg; do
 done
 [ -n "$linux" ] || usage
 
-"$top/scripts/source-version.sh" linux "$linux" > /dev/null
+"$top/scripts/build/source-version.sh" linux "$linux" > /dev/null
 
 selftests=tools/testing/selftests/codectl
-"$top/scripts/patch-tree.sh" --tree "$linux" --series "$here/patches/series" \
+"$top/scripts/build/patch-tree.sh" --tree "$linux" --series "$here/patches/series" \
 	--new "$here/src:." --new "$top/selftests:$selftests" \
 	--new "$top/rig/host:$selftests/host" --new "$top/rig/bench:$selftests/bench" \
 	"${action[@]}"

@@ -36,7 +36,7 @@ AC_DEFUN([CODECTL_SOURCE], [
 			[AC_MSG_ERROR([--with-$1-source needs a tree or tarball])],
 			[/*], [], [with_$1_source=$(pwd)/$with_$1_source])
 		AC_MSG_CHECKING([the $1 source])
-		AS_IF([$1_report=$("$srcdir/scripts/source-version.sh" $1 "$with_$1_source" 2>&1)],
+		AS_IF([$1_report=$("$srcdir/scripts/build/source-version.sh" $1 "$with_$1_source" 2>&1)],
 			[$1_report="$$1_report in $with_$1_source"],
 			[AC_MSG_RESULT([refused])
 			 AC_MSG_ERROR([$$1_report])])

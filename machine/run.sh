@@ -63,7 +63,7 @@ make_job()
 	local setting
 
 	mkdir "$work/job"
-	cp "$here"/matrix/* "$here/hand_over.sh" "$here/../scripts/tap.sh" "$agree/stackdump" "$work/job"
+	cp "$here"/matrix/* "$here/hand_over.sh" "$here/../scripts/check/tap.sh" "$agree/stackdump" "$work/job"
 	cp "$packages"/linux-image-*.deb "$packages"/codectl_*.deb "$packages"/libcodectl*.deb \
 		"$work/job" || die "there are not all packages in $packages"
 	for setting; do
@@ -170,6 +170,6 @@ awk -v expected="$here/expected" -f "$here/table.awk" "$out/facts" | tee "$out/t
 }
 "$here/agree.sh" "$agree/stackcheck" "$dir/root" "$work/results" \
 	$((625 * $(wc -w <<< "$programs"))) | tee "$out/agree.txt" || failed=1
-awk -f "$here/../scripts/tap-summary.awk" "$out/packages.tap" || failed=1
+awk -f "$here/../scripts/check/tap-summary.awk" "$out/packages.tap" || failed=1
 [ "$failed" = 1 ] || rm -rf "$work"
 exit "$failed"

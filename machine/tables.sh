@@ -22,8 +22,8 @@ die()
 [ $# -eq 4 ] || die "usage: tables.sh ROOT CODECTL DETACHED_DIFF RESULTS"
 root=$(realpath "$1") codectl=$2 oracle=$3 results=$4
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=../scripts/tap.sh
-. "$here/../scripts/tap.sh"
+# shellcheck source=../scripts/check/tap.sh
+. "$here/../scripts/check/tap.sh"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
@@ -83,6 +83,6 @@ test_content()
 status=0
 (test_time) > "$results/sframe-image-time.tap" || status=1
 test_content > "$results/sframe-image.tap" || status=1
-awk -f "$here/../scripts/tap-summary.awk" "$results"/sframe-image{-time,}.tap || status=1
+awk -f "$here/../scripts/check/tap-summary.awk" "$results"/sframe-image{-time,}.tap || status=1
 grep '^# [0-9].* \(of tables\|covered\|differ\|files\)' "$results/sframe-image.tap" | tail -n 8
 exit $status

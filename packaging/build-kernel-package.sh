@@ -28,7 +28,7 @@ env BASE_CONFIG=x86_64_defconfig \
 	KDEB_CHANGELOG_DIST=unstable DEBFULLNAME="${DEBFULLNAME:-codectl maintainers}" \
 	DEBEMAIL="${DEBEMAIL:-codectl@example.org}" \
 	DEB_BUILD_PROFILES='pkg.linux-upstream.nokerneldbg pkg.linux-upstream.nokernelheaders' \
-	"$here/../scripts/build-kernel.sh" "$linux" "$obj/build" "$tools" "$jobs" "$config" \
+	"$here/../scripts/build/build-kernel.sh" "$linux" "$obj/build" "$tools" "$jobs" "$config" \
 	-- bindeb-pkg
 [ -n "$(find "$obj" -maxdepth 1 -name 'linux-image-*.deb')" ] ||
 	die "make bindeb-pkg has left no package in $obj"

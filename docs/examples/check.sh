@@ -12,8 +12,8 @@ set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 docs=$here/..
-# shellcheck source=../../scripts/tap.sh
-. "$docs/../scripts/tap.sh"
+# shellcheck source=../../scripts/check/tap.sh
+. "$docs/../scripts/check/tap.sh"
 
 if [ $# -gt 0 ]; then
 	work=$1

@@ -12,8 +12,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
 work=$1
-# shellcheck source=../../scripts/tap.sh
-. "$top/scripts/tap.sh"
+# shellcheck source=../../scripts/check/tap.sh
+. "$top/scripts/check/tap.sh"
 
 # verify NAME MODEL [DEFINE...]: leaves the verifier's report in $work/NAME/report
 verify()

@@ -8,7 +8,7 @@
 # EXPECT_ALL_FEATURES, what needs codectl(2) is skipped where it is not there.
 
 here=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=../../scripts/tap.sh
+# shellcheck source=../../scripts/check/tap.sh
 . "$here/tests/tap.sh"
 
 demo=${DEMO:-$here/../demo}

@@ -6,8 +6,8 @@
 # shellcheck disable=SC2317
 here=$(cd "$(dirname "$0")" && pwd)
 library=$(dirname "$here")
-# shellcheck source=../../scripts/tap.sh
-. "$here/../../scripts/tap.sh"
+# shellcheck source=../../scripts/check/tap.sh
+. "$here/../../scripts/check/tap.sh"
 shared=.libs/libcodectl.so.0
 
 exported()

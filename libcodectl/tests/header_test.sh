@@ -7,8 +7,8 @@
 here=$(cd "$(dirname "$0")" && pwd)
 library=$(dirname "$here")
 uapi=$(dirname "$library")/kernel/src/include/uapi
-# shellcheck source=../../scripts/tap.sh
-. "$here/../../scripts/tap.sh"
+# shellcheck source=../../scripts/check/tap.sh
+. "$here/../../scripts/check/tap.sh"
 CXX=${CXX:-g++}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

@@ -5,7 +5,7 @@
 # while the service runs, and removes them. Prints TAP, and to
 # descriptor 3 how far the matrix is.
 
-# shellcheck source=../../scripts/tap.sh disable=SC1091
+# shellcheck source=../../scripts/check/tap.sh disable=SC1091
 . "$here/tap.sh"
 
 attached()

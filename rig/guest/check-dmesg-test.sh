@@ -10,8 +10,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 check=$here/check-dmesg.sh
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../../scripts/tap.sh
-. "$here/../../scripts/tap.sh"
+# shellcheck source=../../scripts/check/tap.sh
+. "$here/../../scripts/check/tap.sh"
 
 expect()
 {

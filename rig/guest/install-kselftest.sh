@@ -17,4 +17,4 @@ cp -R "$from/kselftest" "$from/run_kselftest.sh" "$dest/"
 make -s --no-print-directory -C "$here/../../selftests" KSELFTEST="$from" O= OUTPUT= COLLECTION=codectl emit_tests \
 	> "$dest/kselftest-list.txt"
 ln -s ../selftests "$dest/codectl"
-cp "$here/kselftest_test.sh" "$here/../../scripts/tap.sh" "$dest/"
+cp "$here/kselftest_test.sh" "$here/../../scripts/check/tap.sh" "$dest/"

@@ -7,7 +7,7 @@
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=../../scripts/tap.sh
+# shellcheck source=../../scripts/check/tap.sh
 . "$here/tap.sh"
 
 work=$(mktemp -d)

@@ -10,8 +10,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../../scripts/tap.sh
-. "$here/../../scripts/tap.sh"
+# shellcheck source=../../scripts/check/tap.sh
+. "$here/../../scripts/check/tap.sh"
 
 printf '#!/bin/sh\necho ok 1 x\necho 1..1\n' > "$work/here_test"
 chmod +x "$work/here_test"
@@ -25,7 +25,7 @@ expect()
 
 	cat > "$work/list"
 	sh "$here/run-tests.sh" "$work/list" 10 "$4" > "$work/tap"
-	output=$(awk -f "$top/scripts/tap-summary.awk" "$work/tap")
+	output=$(awk -f "$top/scripts/check/tap-summary.awk" "$work/tap")
 	status=$?
 	echo "# status $status: ${output//$'\n'/; }"
 	[ "$status $(tail -n 1 <<< "$output")" = "$2 $3" ]

@@ -3,7 +3,7 @@
  * Times the SFrame decoder of the kernel on this machine: with tables that were
  * flushed from the caches, and warm; beside a bisection that branches, with the
  * same decoder behind it, and libsframe.  What is compared is measured in turn;
- * figures are medians.  For scripts/bench.sh.
+ * figures are medians.  For scripts/bench/bench.sh.
  */
 #include <immintrin.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #
 # What the tests of the trace share; here is the directory they are in.
 
-# shellcheck source=../../scripts/tap.sh
+# shellcheck source=../../scripts/check/tap.sh
 . "$here/tap.sh"
 
 tracing=/sys/kernel/tracing

@@ -13,8 +13,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 agree=$here/../../demo/agree
 work=$(mktemp -d) && [ -n "$work" ] || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 # compile PROGRAM FILE... [OPTION]...
 compile()

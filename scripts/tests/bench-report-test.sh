@@ -8,8 +8,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 mkdir "$work/plots"
 
 figures()
@@ -21,7 +21,7 @@ figures()
 report()
 {
 	(IFS=$'\t'; echo "${*:-#}") > "$work/bounds"
-	gawk -v out="$work" -f "$here/../bench-report.awk" "$work/bounds" \
+	gawk -v out="$work" -f "$here/../bench/bench-report.awk" "$work/bounds" \
 		"$work/figures.tsv" > "$work/report.md"
 }
 
@@ -67,10 +67,10 @@ result $? "and in what machines read"
 grep -q -F '| ours | 150 | 1000 | insns |' "$work/report.md"
 result $? "a table has a column for each x, ascending"
 printf '%s\n' '<!-- figures: group -->' 'old' '<!-- end -->' 'kept' > "$work/page"
-awk -f "$here/../bench-docs.awk" "$work/report.md" "$work/page" > "$work/new" &&
+awk -f "$here/../bench/bench-docs.awk" "$work/report.md" "$work/page" > "$work/new" &&
 	grep -q 'ours | 150' "$work/new" && grep -q kept "$work/new" && ! grep -q old "$work/new"
 result $? "the page gets the table in the place of the old one"
 echo '<!-- figures: other -->' > "$work/page"
-! awk -f "$here/../bench-docs.awk" "$work/report.md" "$work/page" > /dev/null 2>&1
+! awk -f "$here/../bench/bench-docs.awk" "$work/report.md" "$work/page" > /dev/null 2>&1
 result $? "a table that is not there is an error"
 finish

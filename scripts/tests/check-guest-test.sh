@@ -10,11 +10,11 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
-mkdir -p "$work/top/scripts" "$work/top/rig" "$work/bin"
-cp "$here/../check-guest.sh" "$here/../tap-summary.awk" "$work/top/scripts"
+mkdir -p "$work/top/scripts/check" "$work/top/rig" "$work/bin"
+cp "$here/../check/check-guest.sh" "$here/../check/tap-summary.awk" "$work/top/scripts/check"
 cp -R "$here/../../rig/guest" "$work/top/rig"
 cat > "$work/top/rig/guest/guest.sh" <<'END'
 #!/bin/bash
@@ -54,7 +54,7 @@ boot()
 	cat > "$work/splat"
 	rm -f "$work/boots"
 	mkdir -p "$work/results"
-	"$work/top/scripts/check-guest.sh" "$work" fast '' "${1:-guest-fast}" > "$work/said" 2>&1
+	"$work/top/scripts/check/check-guest.sh" "$work" fast '' "${1:-guest-fast}" > "$work/said" 2>&1
 	status=$?
 	boots=$(wc -l < "$work/boots")
 	echo "# status $status, $boots boots: $(tail -n 1 "$work/said")"

@@ -9,15 +9,15 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 # reads NAME EXPECTED, with a suite's output on standard input
 reads()
 {
 	local output
 
-	output=$(awk -f "$here/../suite-results.awk")
+	output=$(awk -f "$here/../check/suite-results.awk")
 	echo "# ${output//$'\n'/; }"
 	[ "$output" = "$2" ]
 	result $? "$1"
@@ -40,7 +40,7 @@ runs()
 # compare VARIABLE=VALUE - of the last runs
 compare()
 {
-	awk -v suite="${suite:-kselftest-x}" -v "$1" -f "$here/../compare-suites.awk" \
+	awk -v suite="${suite:-kselftest-x}" -v "$1" -f "$here/../check/compare-suites.awk" \
 		"$work"/x.{before,after}.*
 }
 

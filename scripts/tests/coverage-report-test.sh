@@ -9,8 +9,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 mkdir -p "$work"/{libcodectl/src,tools,kernel/unwind,patches}
 cat > "$work/tools/a.c" <<'EOF'
@@ -89,7 +89,7 @@ expect()
 	for json in "$work"/*.json; do
 		reports+=("$work:$json")
 	done
-	output=$("$here/../coverage-report.py" "$work/list" "$work/patches" "${reports[@]}" 2>&1)
+	output=$("$here/../check/coverage-report.py" "$work/list" "$work/patches" "${reports[@]}" 2>&1)
 	status=$?
 	echo "# status $status: $(tail -n 3 <<< "$output" | tr '\n' ';')"
 	[ $status = "$2" ] && { [ -z "$3" ] || grep -q -F -e "$3" <<< "$output"; }

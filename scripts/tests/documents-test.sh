@@ -7,8 +7,8 @@
 set -u
 
 cd "$(dirname "$0")/../.." || exit 1
-# shellcheck source=../tap.sh
-. scripts/tap.sh
+# shellcheck source=../check/tap.sh
+. scripts/check/tap.sh
 
 # The bounds that were missed the last time, by the table that bench.sh writes.
 # shellcheck disable=SC2016
@@ -39,7 +39,7 @@ trap 'rm -rf "$work"' EXIT
 expect_count()
 {
 	echo "| a promise | $2 | $3 |" > "$work/page.md"
-	output=$(awk -f scripts/test-docs.awk "$work"/*.tap "$work/page.md")
+	output=$(awk -f scripts/check/test-docs.awk "$work"/*.tap "$work/page.md")
 	[ "$output" = "| a promise | $2 | $4 |" ] || echo "# $output"
 	[ "$output" = "| a promise | $2 | $4 |" ]
 	result $? "tests are counted: $1"
@@ -77,5 +77,5 @@ done <<< "$commands")
 result $? "... which packages.sh runs as they stand there${missing:+, but for $missing}"
 
 run "each command of README, and make's of the other pages, is there" \
-	scripts/check-commands.sh "$PWD"
+	scripts/check/check-commands.sh "$PWD"
 finish

@@ -10,8 +10,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) && [ -n "$work" ] || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 export MIRROR=$work/mirror
 build=$work/build
@@ -19,8 +19,8 @@ build=$work/build
 # The version of a package is what its file's name says.
 make_apt()
 {
-	mkdir -p "$work/bin" "$work/top/scripts" "$work/top/kernel" "$work/top/demo"
-	cp "$here"/../{fetch-sources,find-mirror,source-version}.sh "$work/top/scripts"
+	mkdir -p "$work/bin" "$work/top/scripts/build" "$work/top/kernel" "$work/top/demo"
+	cp "$here"/../build/{fetch-sources,find-mirror,source-version}.sh "$work/top/scripts/build"
 	cat > "$work/bin/apt-get" <<-'END'
 		#!/bin/bash
 		while [ "$1" = -o ]; do
@@ -115,7 +115,7 @@ expect()
 {
 	local source=${5:-linux} said status found=''
 
-	said=$("$work/top/scripts/fetch-sources.sh" "$build" "$source" 2>&1)
+	said=$("$work/top/scripts/build/fetch-sources.sh" "$build" "$source" 2>&1)
 	status=$?
 	[ ! -e "$build/sources/$source.found" ] || found=$(sed -n -e 's/^version=//p' -e 's/^suite=//p' \
 		"$build/sources/$source.found" | paste -s -d /)
@@ -140,7 +140,7 @@ test_pinned()
 	expect "... is here the next time" 0 7.3.4-1/forky '7.3.4-1 is here'
 	rm -rf "$MIRROR"
 	expect "... without a mirror, too" 0 7.3.4-1/forky '7.3.4-1 is here'
-	! "$work/top/scripts/fetch-sources.sh" "$build" linux | grep -q WARNING
+	! "$work/top/scripts/build/fetch-sources.sh" "$build" linux | grep -q WARNING
 	result $? "... and is worth no warning"
 	pin_linux 7.3.4-1 "$(cat "$work/linux-7.3.5-1.sum")"
 	suites sid:7.3.4-1
@@ -199,13 +199,13 @@ test_pins()
 {
 	local file wrong=''
 
-	for file in kernel/SOURCE glibc-patches/SOURCE scripts/SOURCE-{binutils,sparse} demo/SOURCE-{lua,sqlite}; do
+	for file in kernel/SOURCE glibc-patches/SOURCE scripts/build/SOURCE-{binutils,sparse} demo/SOURCE-{lua,sqlite}; do
 		[ "$(grep -c -E '^(package|version)=[^ ]+$|^sha256=[0-9a-f]{64}$' "$here/../../$file")" = 3 ] ||
 			wrong+=" $file"
 	done
 	[ -z "$wrong" ]
 	result $? "each source is pinned by version and SHA-256${wrong:+: not$wrong}"
-	[ "$(cd "$here/../.." && grep -l '^upstream=https://.*\.tar\.xz$' ./*/SOURCE* | wc -l)" = 3 ]
+	[ "$(cd "$here/../.." && grep -l '^upstream=https://.*\.tar\.xz$' ./*/SOURCE* scripts/build/SOURCE* | wc -l)" = 3 ]
 	result $? "... and has its upstream tarball where configure takes one"
 }
 

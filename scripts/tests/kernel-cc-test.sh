@@ -9,8 +9,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 command -v ccache > /dev/null || { echo "1..0 # SKIP no ccache"; exit 0; }
 export CCACHE=ccache CCACHE_DEPEND=true CCACHE_DIR=$work/cache
@@ -42,14 +42,14 @@ hits()
 
 has before ccache && ! has behind ccache
 result $? "the cache alone takes one image for another"
-has before "$here/../kernel-cc.sh" && has behind "$here/../kernel-cc.sh"
+has before "$here/../build/kernel-cc.sh" && has behind "$here/../build/kernel-cc.sh"
 result $? "kernel-cc.sh does not"
 
-compile x.c "$here/../kernel-cc.sh"
+compile x.c "$here/../build/kernel-cc.sh"
 before=$(hits)
-compile x.c "$here/../kernel-cc.sh" && [ "$(hits)" -gt "$before" ]
+compile x.c "$here/../build/kernel-cc.sh" && [ "$(hits)" -gt "$before" ]
 result $? "what is in the cache is taken from there"
-(CCACHE='' && compile x.c "$here/../kernel-cc.sh")
+(CCACHE='' && compile x.c "$here/../build/kernel-cc.sh")
 result $? "it goes without a cache"
 
 finish

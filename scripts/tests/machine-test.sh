@@ -10,8 +10,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 machine=$here/../../machine
 work=$(mktemp -d) && [ -n "$work" ] || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 # judged NAME FACTS FILE... - with more options in front of the files
 judged()

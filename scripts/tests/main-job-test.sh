@@ -10,8 +10,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 demo=$here/../../demo
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 # samples NUMBER [FRAME...] - as perf script prints them
 samples()

@@ -11,8 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 agree=$here/../../demo/agree
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 cat > "$work/log" <<'END'
 restorer 0x7f0000

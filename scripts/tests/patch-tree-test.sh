@@ -12,8 +12,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 tree=$work/tree
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 not()
 {
@@ -22,7 +22,7 @@ not()
 
 patch_tree()
 {
-	"$here/../patch-tree.sh" --tree "$tree" --series "$work/patches/series" \
+	"$here/../build/patch-tree.sh" --tree "$tree" --series "$work/patches/series" \
 		--new "$work/src:." "$@"
 }
 
@@ -108,7 +108,7 @@ test_failures()
 	echo ours > "$work/src/untouched"
 	run "a new file in the place of another is refused" not patch_tree
 	rm "$work/src/untouched"
-	run "a missing tree is refused" not "$here/../patch-tree.sh" \
+	run "a missing tree is refused" not "$here/../build/patch-tree.sh" \
 		--tree "$work/none" --series "$work/patches/series"
 }
 

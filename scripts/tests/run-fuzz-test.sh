@@ -10,8 +10,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) && [ -n "$work" ] || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 mkdir -p "$work/obj/corpus/a"
 touch "$work/obj/corpus/a/seed"

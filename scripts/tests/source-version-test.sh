@@ -8,15 +8,15 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 # expect NAME WANTED-STATUS WANTED-OUTPUT KIND SOURCE
 expect()
 {
 	local output status
 
-	output=$("$here/../source-version.sh" "$4" "$5" 2>&1)
+	output=$("$here/../build/source-version.sh" "$4" "$5" 2>&1)
 	status=$?
 	echo "# status $status: ${output//$'\n'/; }"
 	[[ $status = "$2" && $output = *$3* ]]

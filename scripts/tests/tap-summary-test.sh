@@ -8,8 +8,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=../tap.sh
-. "$here/../tap.sh"
+# shellcheck source=../check/tap.sh
+. "$here/../check/tap.sh"
 
 # expect NAME STATUS LAST-LINE, with the stream on standard input
 expect()
@@ -17,7 +17,7 @@ expect()
 	local output status
 
 	cat > "$work/stream.tap"
-	output=$(awk -f "$here/../tap-summary.awk" "$work/stream.tap")
+	output=$(awk -f "$here/../check/tap-summary.awk" "$work/stream.tap")
 	status=$?
 	echo "# status $status: ${output//$'\n'/; }"
 	[ "$status $(tail -n 1 <<< "$output")" = "$2 $3" ]
@@ -73,7 +73,7 @@ expect "cases that KUnit has not skipped" 0 '1 passed, 0 failed' \
 says()
 {
 	cat > "$work/stream.tap"
-	awk -f "$here/../tap-summary.awk" "$work/stream.tap" > "$work/said"
+	awk -f "$here/../check/tap-summary.awk" "$work/stream.tap" > "$work/said"
 	diff "$work/said" <(echo "$2") | sed 's/^/# /'
 	result "${PIPESTATUS[0]}" "$1"
 }
@@ -92,9 +92,9 @@ says "the last words of a program that crashed" \
 [ "$(for test in $(seq 80); do
 	seq 100
 	echo "not ok $test t"
-done | awk -f "$here/../tap-summary.awk" - | grep -c '|')" = 0 ]
+done | awk -f "$here/../check/tap-summary.awk" - | grep -c '|')" = 0 ]
 result $? "nothing of what was said where much failed"
-awk -f "$here/../tap-summary.awk" <(seq 100; echo "not ok 1 t") > "$work/said"
+awk -f "$here/../check/tap-summary.awk" <(seq 100; echo "not ok 1 t") > "$work/said"
 [ "$(wc -l < "$work/said") $(tail -n 2 "$work/said" | head -n 1)" = '52     | 100' ]
 result $? "only the end of what was said"
 finish

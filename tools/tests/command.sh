@@ -3,8 +3,8 @@
 #
 # For the tests of a command of codectl on the host, which is $command.
 
-# shellcheck source=../../scripts/tap.sh
-. "$here/../../scripts/tap.sh"
+# shellcheck source=../../scripts/check/tap.sh
+. "$here/../../scripts/check/tap.sh"
 
 # expect STATUS TEXT ARG... - the exit status, and a line that has the text
 expect()

@@ -3,7 +3,7 @@
 #
 # For the tests of codectl(1) in the guest, which are in the folder $here.
 
-# shellcheck source=../../scripts/tap.sh
+# shellcheck source=../../scripts/check/tap.sh
 . "$here/tap.sh"
 
 tracing=/sys/kernel/tracing

@@ -8,8 +8,8 @@
 # The functions are called by run().
 # shellcheck disable=SC2317
 
-# shellcheck source=../../scripts/tap.sh
-. "$(dirname "$0")/../../scripts/tap.sh"
+# shellcheck source=../../scripts/check/tap.sh
+. "$(dirname "$0")/../../scripts/check/tap.sh"
 
 codectl=$1
 dir=$(mktemp -d) || exit 1

@@ -6,7 +6,7 @@ usage: mutate.py lists TOP
        mutate.py [-j JOBS] [-k PATTERN] host TOP WORKDIR
        mutate.py [-j JOBS] [-k PATTERN] guest TOP WORKDIR BUILDDIR
 
-What is changed, and which test has to notice, is in scripts/mutations/*.list,
+What is changed, and which test has to notice, is in scripts/check/mutations/*.list,
 a line each:
 
     FILE :: TEST :: OLD => NEW
@@ -30,7 +30,7 @@ import time
 
 # What the tests on the host are made of.
 HOST_PARTS = ["kernel/src", "libcodectl", "rig/host", "tools",
-              "scripts/mutations"]
+              "scripts/check/mutations"]
 
 
 class Mutation:
@@ -187,7 +187,7 @@ class HostPlace(Place):
 
     def build(self, test):
         return run(["make", "-s", "--no-print-directory", "-f",
-                    "scripts/mutations/host.mk", "bin/" + test],
+                    "scripts/check/mutations/host.mk", "bin/" + test],
                    self.where, 600)
 
     def test(self, test):
@@ -219,11 +219,11 @@ class GuestPlace(Place):
         return "obj/" + file[len(prefix):]
 
     def build(self, test):
-        return run([os.path.join(self.top, "scripts/mutations/build-guest.sh"),
+        return run([os.path.join(self.top, "scripts/check/mutations/build-guest.sh"),
                     self.top, self.where, self.build_dir], self.where, 7200)
 
     def test(self, test):
-        return run([os.path.join(self.top, "scripts/mutations/run-guest.sh"),
+        return run([os.path.join(self.top, "scripts/check/mutations/run-guest.sh"),
                     self.top, self.where, test], self.where, 2400)
 
 
@@ -295,7 +295,7 @@ def main():
 
     report = Report()
     for name in ("host.list", "guest.list"):
-        listed = read_list(os.path.join(top, "scripts/mutations", name))
+        listed = read_list(os.path.join(top, "scripts/check/mutations", name))
         check_list(top, listed, report, name)
         if name == args.where + ".list":
             mutations = [mutation for mutation in listed

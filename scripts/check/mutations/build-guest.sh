@@ -28,7 +28,7 @@ copy_objects()
 }
 
 [ -d "$work/obj" ] || copy_objects
-"$top/scripts/build-kernel.sh" "$build/linux" "$work/obj" "$build/tools/bin" \
+"$top/scripts/build/build-kernel.sh" "$build/linux" "$work/obj" "$build/tools/bin" \
 	"${JOBS:-$(nproc)}" "$top/kernel/config/guest.config" \
 	"$top/kernel/config/kunit.config" -- bzImage
 mkdir -p "$work/images"

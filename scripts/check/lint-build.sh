@@ -19,11 +19,11 @@ obj=$build/obj/linux-lint
 sparse=$build/sources/sparse/sparse
 
 # shellcheck source=tap.sh
-. "$top/scripts/tap.sh"
+. "$top/scripts/check/tap.sh"
 
 kernel()
 {
-	"$top/scripts/build-kernel.sh" "$build/linux" "$obj" "$tools" "$jobs" \
+	"$top/scripts/build/build-kernel.sh" "$build/linux" "$obj" "$tools" "$jobs" \
 		"$top/kernel/config/guest.config" "$top/kernel/config/lint.config" -- "$@"
 }
 
@@ -37,7 +37,7 @@ our_sources()
 build_sparse()
 {
 	[ -x "$sparse" ] && return
-	"$top/scripts/fetch-sources.sh" "$build" sparse &&
+	"$top/scripts/build/fetch-sources.sh" "$build" sparse &&
 		make -s -C "$build/sources/sparse" -j"$jobs" CC=gcc sparse > /dev/null
 }
 

@@ -21,7 +21,7 @@
 set -u
 
 build=$1
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 failed=0 retried=0
 
 # step NAME COMMAND... - says how long it took
@@ -44,7 +44,7 @@ guest()
 	shift $(($# > 3 ? 3 : $#))
 
 	rm -f "$build/results/retried"
-	env "$@" "$top/scripts/check-guest.sh" "$build" "$kernel" ${test:+"$test"}
+	env "$@" "$top/scripts/check/check-guest.sh" "$build" "$kernel" ${test:+"$test"}
 	status=$?
 	if [ -e "$build/results/retried" ]; then
 		retried=$((retried + 1))
@@ -73,7 +73,7 @@ documents()
 	local status=0
 
 	target check-commands || status=1
-	awk -f "$top/scripts/tap-summary.awk" "$build/results/commands.tap" || status=1
+	awk -f "$top/scripts/check/tap-summary.awk" "$build/results/commands.tap" || status=1
 	return $status
 }
 
@@ -83,7 +83,7 @@ export_steps()
 	local status=0
 
 	target check-export STEPS=--build || status=1
-	awk -f "$top/scripts/tap-summary.awk" "$build/results/export.tap" || status=1
+	awk -f "$top/scripts/check/tap-summary.awk" "$build/results/export.tap" || status=1
 	return $status
 }
 
@@ -103,7 +103,7 @@ for seed in ${FUZZ_SEEDS:-$(od -A n -N 40 -t u4 /dev/urandom)}; do
 done
 long 40000 debug attach_fuzz_test FUZZ_CALLS=1000000
 long 7200 fast attach_life_test TEST_CYCLES=10000
-step "the main job, ten times beside a busy process" "$top/scripts/main-jobs.sh" "$build"
+step "the main job, ten times beside a busy process" "$top/scripts/check/main-jobs.sh" "$build"
 step "the commands of the documents" documents
 step "the decoder in all files" target check-decoder-all
 step "tables of all files of this machine" target check-sframe-all

@@ -13,8 +13,8 @@ all_flags="-O1 -g --coverage -fprofile-update=atomic -fno-builtin-fork -Wl,--wra
 
 rm -rf "$obj"
 mkdir -p "$obj/libcodectl" "$obj/guest"
-gcc -O2 -Wall -c -o "$obj/exit.o" "$top/scripts/coverage-exit.c"
-"$cc" -Wall -c -o "$obj/exit-guest.o" "$top/scripts/coverage-exit.c"
+gcc -O2 -Wall -c -o "$obj/exit.o" "$top/scripts/build/coverage-exit.c"
+"$cc" -Wall -c -o "$obj/exit-guest.o" "$top/scripts/build/coverage-exit.c"
 flags=$all_flags,$obj/exit-guest.o
 
 cd "$obj/libcodectl"

@@ -15,7 +15,7 @@
 set -u
 
 build=$1 kernel=$2 tests=${3:-} name=${4:-guest-$2}
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 result=$build/results/$name.tap
 console=$build/results/console${name#guest}.log
 
@@ -102,4 +102,4 @@ if [ $status -ne 0 ]; then
 		printf '# end %s %d\n' "$name" $status
 	} >> "$result"
 fi
-awk -f "$top/scripts/tap-summary.awk" "$result"
+awk -f "$top/scripts/check/tap-summary.awk" "$result"

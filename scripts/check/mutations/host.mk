@@ -2,9 +2,9 @@
 #
 # Builds the tests that mutations are run against, in a copy of the tree:
 #
-#	make -f scripts/mutations/host.mk bin/TEST...
+#	make -f scripts/check/mutations/host.mk bin/TEST...
 #
-# Called by scripts/mutate.py.  All names are relative, so that one copy's
+# Called by scripts/check/mutate.py.  All names are relative, so that one copy's
 # objects are another one's too, as far as ccache goes.
 
 CC	?= gcc

@@ -18,7 +18,7 @@ shopt -s extglob
 
 build=$1
 shift
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 obj=$build/obj/suites
 work=$build/results/suites
 table=$build/results/suites.md
@@ -28,7 +28,7 @@ suites=("$@")
 [ $# -gt 0 ] || suites=(kselftest-{clone3,proc,rseq,perf_events,user_events,mm}
 			glibc-{setjmp,dlfcn,elf,nptl} guest-glibc)
 # shellcheck source=tap.sh
-. "$top/scripts/tap.sh"
+. "$top/scripts/check/tap.sh"
 
 # in_guest SUITE SIDE N [OPTION]... -- COMMAND...
 in_guest()
@@ -105,7 +105,7 @@ glibc_make()
 
 	source=$(cd "$1" && cd "$(sed -n 's/^srcdir = //p' Makefile)" && pwd)
 	TIMEOUTFACTOR=4 timeout 7200 make -s -r -k -j"${JOBS:-$(nproc)}" -C "$source/$2" \
-		objdir="$1" test-wrapper="$top/scripts/record-command.sh" "${@:3}"
+		objdir="$1" test-wrapper="$top/scripts/check/record-command.sh" "${@:3}"
 }
 
 # once SUITE N [TEST]... - on both sides
@@ -121,14 +121,14 @@ once()
 		guest-glibc) run_guest_glibc "$1" "$side" "${@:2}" ;;
 		esac
 		grep -q '^PASS: the-run' "$log" || echo "FAIL: the-run" >> "$log"
-		awk -f "$top/scripts/suite-results.awk" "$log" > "$work/$1.$side.$2"
+		awk -f "$top/scripts/check/suite-results.awk" "$log" > "$work/$1.$side.$2"
 	done
 }
 
 # compare SUITE VARIABLE=VALUE - of all runs until now
 compare()
 {
-	awk -v suite="$1" -v "$2" -f "$top/scripts/compare-suites.awk" \
+	awk -v suite="$1" -v "$2" -f "$top/scripts/check/compare-suites.awk" \
 		"$work/$1".{before,after}.+([0-9])
 }
 

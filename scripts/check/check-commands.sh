@@ -17,7 +17,7 @@ set -u
 top=$1 build=${2:-}
 pages="README.md docs/adding-codectl-to-your-jit.md"
 # shellcheck source=tap.sh
-. "$top/scripts/tap.sh"
+. "$top/scripts/check/tap.sh"
 work=$(mktemp -d) && [ -n "$work" ] || exit 1
 trap 'rm -rf "$work"' EXIT
 

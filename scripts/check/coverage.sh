@@ -10,7 +10,7 @@
 set -u
 
 build=$1 cc=$2
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 linux=$(realpath "$build/linux")
 out=$build/coverage
 failed=0
@@ -30,7 +30,7 @@ forget()
 
 run_tests()
 {
-	"$top/scripts/check-guest.sh" "$build" coverage || failed=1
+	"$top/scripts/check/check-guest.sh" "$build" coverage || failed=1
 	[ -d "$out/guest$build" ] || die "nothing came back from the guest"
 	cp -R "$out/guest$build/." "$build/"
 	rm -rf "$out/guest"
@@ -76,7 +76,7 @@ count libcodectl "$top" "$top/(libcodectl/src|kernel/src/.*)/[^/]*$" gcov "$obje
 count tools "$top" "$top/tools/((sframe|attach)/)?[^/]*$" gcov "$objects/tools"
 count fuzzed "$top" "$top/tools/(elf_[a-z]+|sframe/(expression|frames|object|padding|table))\.c" 'llvm-cov gcov' "$objects/fuzz"
 count readers "$top" "$top/kernel/src/" 'llvm-cov gcov' "$objects/readers"
-"$top/scripts/coverage-report.py" "$top/docs/coverage.list" \
+"$top/scripts/check/coverage-report.py" "$top/docs/coverage.list" \
 	"$top/kernel/patches" "${found[@]}" \
 	> "$out/coverage.txt" || failed=1
 cat "$out/coverage.txt"

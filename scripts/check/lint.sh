@@ -13,9 +13,9 @@ set -u
 top=$1 build=$2
 linux=$build/linux
 # shellcheck source=tap.sh
-. "$top/scripts/tap.sh"
+. "$top/scripts/check/tap.sh"
 # shellcheck source=checkpatch.sh
-. "$top/scripts/checkpatch.sh"
+. "$top/scripts/check/checkpatch.sh"
 
 # What a patch of a series that is not mailed does without.
 series_types=MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF,FILE_PATH_CHANGES,COMMIT_LOG_LONG_LINE
@@ -54,9 +54,7 @@ mapfile -t test_c < <(find selftests rig -name '*.[ch]' ! -path 'rig/host/kunit/
 mapfile -t user_c < <(find libcodectl jit-demo tools engines -name '*.[ch]' ! -path '*/shim/*' ! -name order.h)
 mapfile -t shim_c < <(find libcodectl '(' -path '*/shim/*' -o -name order.h ')' -name '*.h';
 	find rig/host/kunit -name '*.h')
-mapfile -t scripts < <(grep -r -l -I -E --exclude-dir=.git --exclude-dir=build \
-	--exclude-dir=autom4te.cache --exclude-dir=build-aux --exclude=configure \
-	'^#!/bin/(ba)?sh' .)
+mapfile -t scripts < <(git grep --untracked -l -I -E '^#!/bin/(ba)?sh')
 mapfile -t pages < <(find docs -name '*.[0-9]')
 
 run shellcheck shellcheck -x -P SCRIPTDIR "${scripts[@]}"

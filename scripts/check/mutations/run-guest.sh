@@ -31,5 +31,5 @@ if [ $status -ne 0 ] && grep -q -a 'Oops: int3: 0000' "$work/console.log"; then
 	status=$?
 fi
 cat "$work/guest.tap" "$work/guest.said"
-awk -f "$top/scripts/tap-summary.awk" "$work/guest.tap" || status=1
+awk -f "$top/scripts/check/tap-summary.awk" "$work/guest.tap" || status=1
 exit $status

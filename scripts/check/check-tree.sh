@@ -17,7 +17,7 @@ files()
 	if git -C "$top" rev-parse --git-dir > /dev/null 2>&1; then
 		git -C "$top" ls-files
 	else
-		(cd "$top" && find . '(' -name build -o -name build-aux -o -name autom4te.cache ')' \
+		(cd "$top" && find . '(' -path ./build -o -name build-aux -o -name autom4te.cache ')' \
 			-prune -o -type f ! -name configure ! -name Makefile.in ! -name aclocal.m4 \
 			! -name config.h.in -print | sed 's,^\./,,')
 	fi
@@ -32,7 +32,7 @@ fi
 "$top/kernel/prepare-kernel.sh" --linux="$build/linux" --check | sed 's/^/# /'
 result "${PIPESTATUS[0]}" "the kernel tree holds what kernel/ says"
 
-"$top/scripts/patch-tree.sh" --tree "$build/glibc" \
+"$top/scripts/build/patch-tree.sh" --tree "$build/glibc" \
 	--series "$top/glibc-patches/series" --check | sed 's/^/# /'
 result "${PIPESTATUS[0]}" "the glibc tree holds what glibc-patches/ says"
 
@@ -53,7 +53,7 @@ numbers=$(cd "$top" && sed -n \
 [ "$(wc -w <<< "$numbers")" -ge 5 ] && [ "$(sort -u <<< "$numbers" | wc -l)" = 1 ]
 result $? "all copies of the system call's number are the same: $(xargs <<< "$numbers")"
 
-"$top/scripts/check-demands.sh" "$top" | sed 's/^/# /'
+"$top/scripts/check/check-demands.sh" "$top" | sed 's/^/# /'
 result "${PIPESTATUS[0]}" "each demand of docs/demands.md has its test"
 
 scripts=$(cd "$top" && files | while read -r file; do

@@ -12,7 +12,7 @@ obj=$1 linux=$2 linux_obj=$3 tools=$4 sysroot=$5
 new=$sysroot.part
 
 rm -rf "$new"
-"$(dirname "$0")/../glibc-patches/install-sysroot.sh" "$obj" "$new"
+"$(dirname "$0")/../../glibc-patches/install-sysroot.sh" "$obj" "$new"
 make -s -C "$linux" O="$linux_obj" headers_install INSTALL_HDR_PATH="$new/usr" \
 	HOSTCC="${CCACHE:-} gcc"
 

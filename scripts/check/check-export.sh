@@ -13,10 +13,10 @@
 
 set -u -o pipefail
 
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$1 mode=${2:-}
 # shellcheck source=tap.sh
-. "$top/scripts/tap.sh"
+. "$top/scripts/check/tap.sh"
 
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 export GIT_AUTHOR_NAME=check GIT_AUTHOR_EMAIL=check@localhost
@@ -24,7 +24,7 @@ export GIT_COMMITTER_NAME=check GIT_COMMITTER_EMAIL=check@localhost
 
 linux=$build/linux
 # shellcheck source=checkpatch.sh
-. "$top/scripts/checkpatch.sh"
+. "$top/scripts/check/checkpatch.sh"
 # Patches come before what they belong to in MAINTAINERS, and before the pages
 # that document them.
 mail_types=FILE_PATH_CHANGES,$kernel_types
@@ -50,7 +50,7 @@ pristine()
 	rm -rf "$tree"
 	cp -al "$build/$1" "$tree" || return
 	rm -rf "$tree/.git"
-	"$top/scripts/patch-tree.sh" --tree "$tree" --reverse || return
+	"$top/scripts/build/patch-tree.sh" --tree "$tree" --reverse || return
 	git -C "$tree" init -q && changed_by "$1" | while read -r file; do
 		[ ! -e "$tree/$file" ] || echo "$file"
 	done | git -C "$tree" add --force --pathspec-from-file=- &&
@@ -138,7 +138,7 @@ compile()
 	local obj=$build/export/obj-$1
 	shift
 
-	CONFIG_MAY_LACK=yes "$top/scripts/build-kernel.sh" "$build/export/linux-tree" \
+	CONFIG_MAY_LACK=yes "$top/scripts/build/build-kernel.sh" "$build/export/linux-tree" \
 		"$obj" "$build/tools/bin" "${JOBS:-$(nproc)}" \
 		"$top/kernel/config/guest.config" "$1" -- "${@:2}"
 }
@@ -198,7 +198,7 @@ build_linux()
 # Only what a step has changed is compiled again.
 glibc_step()
 {
-	run "$1 builds" "$top/scripts/build-glibc.sh" "$build/export/glibc-tree" \
+	run "$1 builds" "$top/scripts/build/build-glibc.sh" "$build/export/glibc-tree" \
 		"$build/export/obj-glibc" "$build/tools/bin" "${JOBS:-$(nproc)}"
 }
 

@@ -10,7 +10,7 @@ set -eu
 
 build=$1 tools=$2 jobs=$3
 cc=$tools/codectl-gcc
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 obj=$build/obj/suites
 targets="rseq mm clone3 perf_events user_events proc"
 
@@ -57,7 +57,7 @@ make_image()
 # knows the directory that it was built in.
 build_glibc()
 {
-	"$top/scripts/build-glibc.sh" "$build/glibc" "$obj/glibc-after" "$tools" "$jobs"
+	"$top/scripts/build/build-glibc.sh" "$build/glibc" "$obj/glibc-after" "$tools" "$jobs"
 }
 
 check_libraries

@@ -12,7 +12,7 @@ set -eu -o pipefail
 
 newer_suites="trixie-backports forky experimental sid trixie"
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 
 die()
 {
@@ -46,12 +46,12 @@ describe()
 		wanted="$(field series | sed 's/\./\\./')[.-].*"
 		;;
 	binutils)
-		pin=scripts/SOURCE-binutils say="2.46 or newer"
+		pin=scripts/build/SOURCE-binutils say="2.46 or newer"
 		wanted='2\.(4[6-9]|[5-9][0-9]).*'
 		;;
 	lua) pin=demo/SOURCE-lua wanted='5\.4\..*' say=5.4.y suites=trixie ;;
 	sqlite) pin=demo/SOURCE-sqlite wanted='3\..*' say=3.y suites=trixie ;;
-	sparse) pin=scripts/SOURCE-sparse wanted='0\.6\.[5-9].*' say="0.6.5 or newer" ;;
+	sparse) pin=scripts/build/SOURCE-sparse wanted='0\.6\.[5-9].*' say="0.6.5 or newer" ;;
 	*) die "no such source: $1" ;;
 	esac
 	package=$(field package) pinned=$(field version) upstream=$(field upstream)
@@ -63,7 +63,7 @@ CODECTL_CONFIGURE, as --with-$1-source=FILE"
 
 find_mirror()
 {
-	mirror=$("$top/scripts/find-mirror.sh")
+	mirror=$("$top/scripts/build/find-mirror.sh")
 	[ -n "$mirror" ] ||
 		die "apt on this machine has no Debian mirror configured;" \
 		    "add one, or give --with-linux-source=, --with-glibc-source= and" \
@@ -167,7 +167,7 @@ download_binary()
 	check_pin "$target.part"
 	mv "$target.part" "$target"
 	rm -rf "$dir"
-	"$top/scripts/source-version.sh" "$name" "$target" > /dev/null
+	"$top/scripts/build/source-version.sh" "$name" "$target" > /dev/null
 	record "$target"
 }
 

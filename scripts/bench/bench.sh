@@ -10,7 +10,7 @@
 
 set -u
 
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 bench=$top/rig/bench
 
 die()
@@ -151,7 +151,7 @@ plot()
 		grep -q -s ' .*[1-9]' "$data" || continue
 		name=$(basename "$data" .dat)
 		gnuplot -e "data='$data'; out='${data%.dat}.svg'; name='$name'" \
-			"$top/scripts/bench.gnuplot" 2> "$out/logs/plot-$name.log" ||
+			"$top/scripts/bench/bench.gnuplot" 2> "$out/logs/plot-$name.log" ||
 			failed+=("plot of $name")
 	done
 }
@@ -160,7 +160,7 @@ fill_docs()
 {
 	local page=$top/docs/performance.md
 
-	awk -f "$top/scripts/bench-docs.awk" "$out/report.md" "$page" > "$out/page.md" &&
+	awk -f "$top/scripts/bench/bench-docs.awk" "$out/report.md" "$page" > "$out/page.md" &&
 		cp "$out/page.md" "$page"
 }
 
@@ -174,7 +174,7 @@ done < <(grep -v '^#' "$bench/runs")
 gather
 rm -rf "$out/plots"
 mkdir -p "$out/plots"
-gawk -v out="$out" -f "$top/scripts/bench-report.awk" "$bench/bounds" "$out/results.tsv" \
+gawk -v out="$out" -f "$top/scripts/bench/bench-report.awk" "$bench/bounds" "$out/results.tsv" \
 	> "$out/report.md"
 missed=$?
 plot
