@@ -5,7 +5,7 @@
 #
 # Runs the tests on what counts its branches, in the guest and on the host, and
 # says what they reached: in BUILDDIR/coverage, as HTML and as a table. Fails if
-# it is less than docs/coverage.list allows.
+# it is less than scripts/check/coverage.list allows.
 
 set -u
 
@@ -76,7 +76,7 @@ count libcodectl "$top" "$top/(libcodectl/src|kernel/src/.*)/[^/]*$" gcov "$obje
 count tools "$top" "$top/tools/((sframe|attach)/)?[^/]*$" gcov "$objects/tools"
 count fuzzed "$top" "$top/tools/(elf_[a-z]+|sframe/(expression|frames|object|padding|table))\.c" 'llvm-cov gcov' "$objects/fuzz"
 count readers "$top" "$top/kernel/src/" 'llvm-cov gcov' "$objects/readers"
-"$top/scripts/check/coverage-report.py" "$top/docs/coverage.list" \
+"$top/scripts/check/coverage-report.py" "$top/scripts/check/coverage.list" \
 	"$top/kernel/patches" "${found[@]}" \
 	> "$out/coverage.txt" || failed=1
 cat "$out/coverage.txt"

@@ -11,9 +11,9 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
-docs=$here/..
+docs=$here/../../docs
 # shellcheck source=../../scripts/check/tap.sh
-. "$docs/../scripts/check/tap.sh"
+. "$here/../../scripts/check/tap.sh"
 
 if [ $# -gt 0 ]; then
 	work=$1
