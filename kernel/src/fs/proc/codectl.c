@@ -2,12 +2,13 @@
 /*
  * /proc/PID/codectl: the registered code of a process
  *
- * A line for each registration, and after them, for whoever may attach tables to files,
- * for each text that has one; or by ioctl the registration that covers an address. Each
- * is of one moment, what is there throughout a pass over the file is in it, and no two
+ * A line for each registration and then, for those who may attach tables to files, for
+ * each text that has one; or, by ioctl, the registration that covers an address.  Each
+ * is of one moment, what is there throughout a pass over the file is shown, and no two
  * lines of either kind overlap.
- * Neither the address space nor a lock is held while a file that the code is
- * from is waited for.
+ *
+ * Neither the address space nor a lock is held while waiting for a file that the code
+ * is from.
  */
 #include <linux/bits.h>
 #include <linux/capability.h>
@@ -29,15 +30,15 @@
 
 #include "internal.h"
 
-/* What would end a line, or could be taken for the escape of it. */
+/* What would end a line, or could be taken for an escape. */
 #define CODECTL_ESCAPE							\
 	"\001\002\003\004\005\006\007\010\011\012\013\014\015\016\017"	\
 	"\020\021\022\023\024\025\026\027\030\031\032\033\034\035\036"	\
 	"\037\177\\"
-/* And a field that is not the last one. */
+/* And in a field that is not the last one. */
 #define CODECTL_ESCAPE_FIELD	" " CODECTL_ESCAPE
 
-/* Positions: addresses for registrations, then with this for attached tables. */
+/* Positions: addresses for registrations; with this bit, for attached tables. */
 #define CODECTL_ATTACHED	((loff_t)BIT_ULL(62))
 #define CODECTL_END		LLONG_MAX
 
@@ -52,7 +53,7 @@ struct codectl_private {
 	};
 };
 
-/* -ESRCH: nobody uses the address space any more. */
+/* -ESRCH: the address space has no users any more. */
 static struct codectl_region *codectl_get_user_next(struct mm_struct *mm,
 						    unsigned long addr)
 {
@@ -101,7 +102,7 @@ static void codectl_seq_put(struct codectl_private *priv, void *v)
 		codectl_region_put(v);
 }
 
-/* The position is the address from which on there may be more. */
+/* The position is the address from which there may be more. */
 static void *codectl_start(struct seq_file *m, loff_t *pos)
 {
 	struct codectl_private *priv = m->private;
@@ -203,7 +204,7 @@ static void codectl_show_fields(struct seq_file *m,
 		seq_printf(m, " sframe_addr=%llx", addr);
 }
 
-/* By the ids that the trace has of them. */
+/* With the ids that the trace has for them. */
 static int codectl_get_names(struct codectl_private *priv, bool wait,
 			     const struct codectl_region *region,
 			     struct code_query *q, struct codectl_origin *origin)
@@ -312,7 +313,7 @@ static int codectl_release(struct inode *inode, struct file *file)
 	return seq_release_private(inode, file);
 }
 
-/* Of what fits nothing is cut, and what nobody has room for is not given. */
+/* Cuts nothing: an error if it does not fit, and not given if there is no buffer. */
 static int codectl_give(u64 to, u32 *size, const void *from, u32 len)
 {
 	u32 room = *size;
@@ -414,7 +415,7 @@ static int codectl_query_region(struct codectl_private *priv,
 	return ret;
 }
 
-/* From the first field that is an answer to the last. */
+/* From the first output field to the last. */
 #define CODECTL_ANSWER		offsetof(struct code_query, text_start)
 #define CODECTL_ANSWER_SIZE						\
 	(offsetofend(struct code_query, debug_link_size) - CODECTL_ANSWER)
@@ -448,7 +449,7 @@ static int codectl_query(struct codectl_private *priv, void __user *uquery)
 	if (ret)
 		return ret;
 
-	/* A fifth of the whole query, if it were done byte by byte. */
+	/* Done byte by byte, this would be a fifth of the whole query. */
 	scoped_user_write_access_size(uanswer, CODECTL_ANSWER_SIZE, fault)
 		unsafe_copy_to_user(uanswer, answer, CODECTL_ANSWER_SIZE, fault);
 
@@ -464,7 +465,7 @@ static long codectl_ioctl(struct file *file, unsigned int cmd,
 	struct seq_file *m = file->private_data;
 	struct codectl_private *priv = m->private;
 
-	/* The number has the size of a structure that may be a later one. */
+	/* The number contains the size of the structure, which may be a later one. */
 	if (_IOC_TYPE(cmd) != _IOC_TYPE(CODE_QUERY) ||
 	    _IOC_NR(cmd) != _IOC_NR(CODE_QUERY))
 		return -ENOIOCTLCMD;

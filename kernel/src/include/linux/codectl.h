@@ -19,12 +19,12 @@ struct unwind_stacktrace;
 #define CODECTL_PATH_MAX	2048
 
 /**
- * enum codectl_unit - what the offsets of frames with an id are
+ * enum codectl_unit - what the offsets of frames with an id count
  * @CODECTL_UNIT_ADDRESS: the addresses themselves
  * @CODECTL_UNIT_FILE: offsets in the file
- * @CODECTL_UNIT_OBJECT: from the start of the object in memory
+ * @CODECTL_UNIT_OBJECT: offsets from the start of the object in memory
  *
- * Numbers and names are those of the trace.
+ * The trace uses these numbers and names.
  */
 enum codectl_unit {
 	CODECTL_UNIT_ADDRESS,
@@ -36,10 +36,9 @@ enum codectl_unit {
  * struct codectl_range - where a run of addresses comes from
  * @start: first address
  * @end: end of the addresses
- * @base: what to take from an address for an offset in what @id stands for
+ * @base: what to subtract from an address for its offset in what @id stands for
  * @id: of a file or a registration, or 0
- * @file_id: of the file, or 0; beside @region, of the one that it is claimed to be
- *	from
+ * @file_id: of the file, or 0; with @region, of the file that it is claimed to be from
  * @region: the registration, with a reference, if the id is that of one
  */
 struct codectl_range {
@@ -54,7 +53,7 @@ struct codectl_range {
 /**
  * struct codectl_frame - an address of a user stack
  * @offset: in what @id stands for, or the address itself
- * @id: of a file or a registration; 0 where nobody knows
+ * @id: of a file or a registration; 0 if unknown
  */
 struct codectl_frame {
 	u64			offset;
@@ -93,7 +92,7 @@ struct codectl_stack {
  * @ino: inode number, as in /proc/PID/maps; 0 without a file
  * @dev: device of the inode
  * @names: who says so, CODE_NAMES_*
- * @unit: what offsets with that id are
+ * @unit: what offsets with that id count
  * @build_id_len: bytes in @build_id, 0 for none
  * @build_id: the build-id
  * @path: the path, escaped
@@ -111,7 +110,7 @@ struct codectl_names {
 
 typedef void (*codectl_names_func_t)(const struct codectl_names *names,
 				     void *data);
-/* No shorter wait has an event task_waited. */
+/* The event task_waited leaves out shorter waits. */
 extern u64 codectl_wait_min_us;
 
 typedef void (*codectl_replay_func_t)(pid_t pid,
@@ -142,7 +141,7 @@ int codectl_replay(codectl_replay_func_t func, void *data);
 void codectl_keep_ids(void);
 void codectl_drop_ids(void);
 
-/* fork() copies the whole mm_struct: the pointers are the parent's until here. */
+/* fork() copies the whole mm_struct: until here the pointers are the parent's. */
 static inline void codectl_mm_init(struct mm_struct *mm)
 {
 	RCU_INIT_POINTER(mm->codectl, NULL);
@@ -164,11 +163,11 @@ static inline void codectl_dup_mmap(struct mm_struct *mm,
 /**
  * codectl_unmap() - a range stops being mapped as it was
  * @mm: the address space
- * @start: first byte that is not mapped any more, or mapped elsewhere
+ * @start: first byte that is no longer mapped, or mapped elsewhere
  * @end: end of the range, which may be empty
  * @replaced: something else is mapped over it in the same operation
  *
- * Called where the change can no longer fail.  Drops code of which a page stops being
+ * Called when the change can no longer fail.  Drops code of which a page stops being
  * mapped; where it is replaced, notes that ELF objects may be others.
  *
  * Context: holds the mmap lock of @mm for writing; may sleep; cannot fail.
@@ -189,13 +188,13 @@ static inline void codectl_munmap(struct mm_struct *mm, unsigned long start,
 
 /**
  * codectl_link_shared() - a file is mapped so that it can be written to
- * @mapping: that of the file
+ * @mapping: the mapping of the file
  *
- * A write through a mapping is told to nobody, and by some file systems not even to
- * the inode: a table that is attached to the file is lost.
+ * A write through a mapping is reported to nobody, by some file systems not even to the
+ * inode: a table that is attached to the file is lost.
  *
- * Context: any that may not sleep, after the mapping was counted by
- * mapping_allow_writable().
+ * Context: any that may not sleep, after mapping_allow_writable() has counted the
+ * mapping.
  */
 static inline void codectl_link_shared(const struct address_space *mapping)
 {

@@ -13,12 +13,12 @@ struct path;
 struct task_struct;
 
 /**
- * struct codectl_origin - what the code of a registration is called, and by whom
+ * struct codectl_origin - the names of the code of a registration, and their source
  * @file: the file whose path it is, if the kernel has seen one
  * @code_file: that file and its id
- * @path: if not, the path that is claimed, or NULL
+ * @path: otherwise the path that is claimed, or NULL
  * @debug_link: and the name in .gnu_debuglink that is claimed, or NULL
- * @build_id: the build-id, of the file or claimed
+ * @build_id: the build-id, from the file or claimed
  * @build_id_len: bytes at @build_id, 0 for none
  */
 struct codectl_origin {
@@ -34,11 +34,11 @@ struct codectl_origin {
  * struct codectl_attached - text that a table is attached for
  * @text_start: first byte
  * @text_end: end
- * @offset: of the text in the file
- * @id: of the table
- * @nr_rows: rows of the table
- * @bytes: memory that it takes
- * @file: what is mapped
+ * @offset: offset of the text in the file
+ * @id: id of the table
+ * @nr_rows: number of rows in the table
+ * @bytes: memory that the table takes
+ * @file: the file that is mapped
  */
 struct codectl_attached {
 	unsigned long		text_start;

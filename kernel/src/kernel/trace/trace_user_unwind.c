@@ -3,10 +3,10 @@
  * User stacks in the trace, taken when the task returns to user space
  *
  * Each event of an instance with the option userstacktrace_delay is followed by a
- * record with the cookie of the stack, and the stack comes later, once for all
- * events of the same entry to the kernel. Its frames are offsets in files that
- * have ids, and what an id stands for is said in a record of its own, before the
- * first stack of the instance that has it.
+ * record with the cookie of the stack; the stack comes later, once for all events of
+ * the same entry to the kernel. Its frames are offsets in files that have ids, and a
+ * record of its own explains each id, before the first stack of the instance that has
+ * it.
  */
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
@@ -31,16 +31,16 @@
 #define FRAMES_PER_RECORD	64
 static_assert(FRAMES_PER_RECORD <= BITS_PER_LONG);
 
-/* Ids that have been explained, by their low bits, the last ones of each */
+/* Ids that have been explained, in sets by their low bits, the last ones of each */
 #define KNOWN_SETS		128
 #define KNOWN_WAYS		4
 
 /**
  * struct trace_user_known - ids that have been explained in the buffer of a CPU
- * @resets: value of that of the instance when @ids was last emptied
- * @overrun: records of this CPU that had been overwritten then
+ * @resets: the instance's count of resets when @ids was last emptied
+ * @overrun: records of this CPU that had been overwritten by then
  * @entries: records that were in its buffer then
- * @ids: one that has had to make room is explained again
+ * @ids: the ids; one that had to make room is explained again
  */
 struct trace_user_known {
 	int			resets;
@@ -52,7 +52,7 @@ struct trace_user_known {
 /**
  * struct trace_user_unwind - the stacks of an instance
  * @tr: the instance
- * @work: what asks for stacks
+ * @work: asks for stacks
  * @resets: how often the trace was emptied
  * @known: what has been explained
  */
@@ -76,7 +76,7 @@ static bool is_known(const struct trace_user_known *known, u64 id)
 	return false;
 }
 
-/* Where two tasks do so at a time, one may be forgotten: it is told again. */
+/* If two tasks do so at a time, one id may be forgotten: it is explained again. */
 static void make_known(struct trace_user_known *known, u64 id)
 {
 	u64 *set = known->ids[id % KNOWN_SETS];
@@ -94,8 +94,8 @@ static void make_known(struct trace_user_known *known, u64 id)
  * @type: its type
  * @trace_ctx: its context
  *
- * Context: any; preemption is disabled since the event was written, so that
- * nothing but what interrupts write comes between the two records.
+ * Context: any; preemption has been disabled since the event was written, so that only
+ * interrupts write between the two records.
  */
 void __trace_user_unwind_event(struct trace_array *tr,
 			       struct trace_buffer *buffer, unsigned int type,
@@ -133,9 +133,9 @@ static void forget_ids(struct trace_user_known *known)
 }
 
 /*
- * What explains an id comes after all that was in the CPU's buffer when ids were
- * last forgotten: it is there until that many records have been overwritten.  Ids
- * are forgotten after half of them, or half of those that fit in now.
+ * What explains an id comes after everything that was in the CPU's buffer when ids were
+ * last forgotten: it is there until that many records have been overwritten.  Ids are
+ * forgotten after half of them, or half of those that fit in now.
  */
 static bool is_overwritten(const struct trace_user_known *known,
 			   unsigned long overrun, unsigned long entries)
@@ -145,7 +145,7 @@ static bool is_overwritten(const struct trace_user_known *known,
 	return lost && lost >= min(READ_ONCE(known->entries), entries) / 2;
 }
 
-/* On the CPU that @known is of. */
+/* Runs on the CPU of @known. */
 static void forget_lost(struct trace_user_unwind *unwind,
 			struct trace_user_known *known)
 {
@@ -194,7 +194,7 @@ static bool write_names(struct trace_array *tr,
 	return true;
 }
 
-/* What the buffer of this CPU does not say yet.  Two tasks may both say it. */
+/* Explains what the buffer of this CPU does not yet.  Two tasks may both do so. */
 static void explain_ids(struct trace_user_unwind *unwind,
 			struct trace_user_known *known,
 			const struct codectl_stack *codes)
@@ -214,7 +214,7 @@ static void explain_ids(struct trace_user_unwind *unwind,
 			return;
 		if (!codectl_range_names(range, names))
 			continue;
-		/* Else what empties the buffer in between would leave it known. */
+		/* Otherwise the id would stay known if the buffer is emptied in between. */
 		guard(preempt)();
 		if (write_names(unwind->tr, names))
 			make_known(known, range->id);
@@ -278,8 +278,8 @@ static unsigned int write_frames(struct trace_array *tr,
 }
 
 /*
- * A stack is in one buffer with what explains it.  The rest of one that there is no
- * room for is left out.
+ * A stack is in the same buffer as what explains it.  If there is no room, the rest of
+ * the stack is left out.
  */
 static void write_stack(struct unwind_work *work,
 			struct unwind_stacktrace *trace, u64 cookie)
@@ -311,7 +311,7 @@ static void trace_user_unwind_free(struct trace_user_unwind *unwind)
  * trace_user_unwind_start() - begin to ask for user stacks
  * @tr: the instance, which does not do so yet
  *
- * Return: 0, -ENOMEM, or -EBUSY where too many do.
+ * Return: 0, -ENOMEM, or -EBUSY if too many do.
  */
 int trace_user_unwind_start(struct trace_array *tr)
 {
@@ -344,7 +344,7 @@ int trace_user_unwind_start(struct trace_array *tr)
  * trace_user_unwind_stop() - stop asking for user stacks
  * @tr: the instance
  *
- * Those that were asked for and are not there yet do not come any more.
+ * Stacks that were asked for and have not come yet will not.
  */
 void trace_user_unwind_stop(struct trace_array *tr)
 {
@@ -359,7 +359,7 @@ void trace_user_unwind_stop(struct trace_array *tr)
 }
 
 /**
- * trace_user_unwind_reset() - explain ids again, as the trace was emptied
+ * trace_user_unwind_reset() - explain ids again, after the trace was emptied
  * @tr: the instance, or NULL
  */
 void trace_user_unwind_reset(struct trace_array *tr)
@@ -376,7 +376,7 @@ void trace_user_unwind_reset(struct trace_array *tr)
 }
 
 /**
- * struct replay - what an instance is told
+ * struct replay - what to report to an instance
  * @tr: the instance
  * @file: its event code_register, if that is enabled, or NULL
  * @ids: whether it has ids in its stacks
@@ -392,7 +392,7 @@ static void replay_file(const struct codectl_names *names, void *data)
 	write_names(data, names);
 }
 
-/* The event alone, as tracepoints are of all instances. */
+/* Writes the event alone, as tracepoints are shared by all instances. */
 static void replay_region(pid_t pid, const struct codectl_region *region,
 			  struct codectl_names *names, void *data)
 {
@@ -460,9 +460,9 @@ static struct trace_min_max_param wait_min_us = {
 };
 
 /**
- * trace_user_unwind_create_files() - make the files of an instance
+ * trace_user_unwind_create_files() - create the files of an instance
  * @tr: the instance
- * @dir: its folder
+ * @dir: its directory
  */
 void trace_user_unwind_create_files(struct trace_array *tr, struct dentry *dir)
 {
@@ -495,13 +495,13 @@ static const char *stop_name(unsigned int stop)
 	return stop < ARRAY_SIZE(names) ? names[stop].name : "unknown";
 }
 
-/* A path if there is room for it, and for the ids of the frames after it. */
+/* Prints a path if there is room for it, and for the ids of the frames after it. */
 static void print_id(struct trace_array *tr, struct trace_seq *s, u64 id,
 		     unsigned int room)
 {
 	unsigned int len = s->seq.len;
 
-	/* Those of the last boot are not what has these ids now. */
+	/* The ids of the last boot stand for other things now. */
 	if (tr->trace_flags & TRACE_ITER(SYM_USEROBJ) &&
 	    !(tr->flags & TRACE_ARRAY_FL_LAST_BOOT) &&
 	    !codectl_id_print(&s->seq, id)) {

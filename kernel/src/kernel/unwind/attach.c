@@ -2,9 +2,9 @@
 /*
  * Tables that are attached to files, for the whole system
  *
- * CODE_ATTACH_FILE makes a descriptor, and the table is there as long as that is.  It
- * holds the file, so that the inode, by which mappings are found to have a table, is
- * no other one's meanwhile.
+ * CODE_ATTACH_FILE returns a descriptor, and the table lives as long as that.  The
+ * descriptor holds the file, so that the inode, by which mappings are found to have a
+ * table, is not reused meanwhile.
  */
 #include <linux/anon_inodes.h>
 #include <linux/capability.h>
@@ -27,11 +27,11 @@
 
 #include <trace/events/codectl.h>
 
-/* Who attaches and who detaches; lookups hold RCU. */
+/* Serializes attaching and detaching; lookups hold RCU. */
 static DEFINE_MUTEX(attach_mutex);
-/* One table is made at a time: what it takes is counted when it is there. */
+/* Tables are built one at a time: their memory is counted once they are built. */
 static DEFINE_MUTEX(attach_build_mutex);
-/* Of an attachment, @nlink. */
+/* Protects @nlink of every attachment. */
 static DEFINE_SPINLOCK(attach_names_lock);
 static DEFINE_HASHTABLE(attachments, 10);
 static LIST_HEAD(attachment_list);
@@ -40,7 +40,7 @@ unsigned int codectl_nr_attached __read_mostly;
 
 static struct fsnotify_group *attach_group __ro_after_init;
 
-/* kernel.codectl_attached_kb: memory that all of them may take. */
+/* kernel.codectl_attached_kb: memory limit for all of them together. */
 static unsigned int attached_max_kb __read_mostly = SZ_256M / SZ_1K;
 
 static const struct ctl_table attach_sysctls[] = {
@@ -53,7 +53,7 @@ static const struct ctl_table attach_sysctls[] = {
 	},
 };
 
-/* Was the file written to in a way that nobody is told of, as by io_submit(2)? */
+/* Was the file written to without an event, as by io_submit(2)? */
 static bool attachment_differs(const struct codectl_attachment *a)
 {
 	struct timespec64 mtime = inode_get_mtime(a->inode);
@@ -62,7 +62,7 @@ static bool attachment_differs(const struct codectl_attachment *a)
 	       i_size_read(a->inode) != a->file_size;
 }
 
-/* Whatever its state. */
+/* Finds an attachment in any state. */
 static struct codectl_attachment *attachment_find(const struct inode *inode)
 {
 	struct codectl_attachment *a;
@@ -79,7 +79,7 @@ static struct codectl_attachment *attachment_find(const struct inode *inode)
  * codectl_attachment_of() - find the table that is attached to a file
  * @inode: what a mapping of the file is backed by
  *
- * Context: any, under RCU, which keeps it.
+ * Context: any, under RCU, which keeps the attachment.
  * Return: the attachment, or NULL.
  */
 const struct codectl_attachment *codectl_attachment_of(const struct inode *inode)
@@ -91,7 +91,7 @@ const struct codectl_attachment *codectl_attachment_of(const struct inode *inode
 	       !attachment_differs(a) ? a : NULL;
 }
 
-/* The table is not used any more. */
+/* From now on the table is not used. */
 static void attachment_lose(struct codectl_attachment *a)
 {
 	if (xchg(&a->state, ATTACHMENT_WRITTEN) == ATTACHMENT_LIVE)
@@ -128,9 +128,9 @@ static void attachment_free_mark(struct fsnotify_mark *mark)
 }
 
 /*
- * Only a name came or went, which changes no byte.  Whatever else is changed, the time
- * may have been set back after a write that nobody was told of.  Of two names at once
- * the second change is one of nothing, and the table is lost.
+ * Did only a name come or go, which changes no byte?  After any other change, the time
+ * may have been set back after a write without an event.  If two names change at once,
+ * the second event finds the count unchanged, and the table is lost.
  */
 static bool attachment_is_renamed(struct codectl_attachment *a,
 				  const struct inode *inode)
@@ -162,7 +162,7 @@ static const struct fsnotify_ops attach_ops = {
 	.free_mark		= attachment_free_mark,
 };
 
-/* Lookups may still look at the inode, which goes after a grace period itself. */
+/* Lookups may still use the inode, which is itself freed only after a grace period. */
 static void attachment_put(struct codectl_attachment *a)
 {
 	struct file *file = a->file;
@@ -253,7 +253,7 @@ static int attach_check(const struct code_file_info *info)
 	return 0;
 }
 
-/* The file must be one whose contents can be mapped, and may be read by the caller. */
+/* The file must be a regular one, open for reading. */
 static int attach_get_file(struct codectl_attachment *a, int fd)
 {
 	struct file *file = fget(fd);
@@ -266,7 +266,7 @@ static int attach_get_file(struct codectl_attachment *a, int fd)
 	if (!S_ISREG(file_inode(file)->i_mode))
 		return -EINVAL;
 
-	/* Of overlayfs, what the mappings of all its mounts are of. */
+	/* On overlayfs, the inode that backs the mappings of all its mounts. */
 	a->inode = d_real_inode(file_dentry(file));
 	if (!a->inode)
 		return -EINVAL;
@@ -275,8 +275,8 @@ static int attach_get_file(struct codectl_attachment *a, int fd)
 }
 
 /*
- * Before the table is read, that a change meanwhile is noticed.  Of two who attach a
- * table to a file, the mark lets one pass.
+ * Done before the table is read, so that a change meanwhile is noticed.  If two tasks
+ * attach a table to one file, the mark lets only one pass.
  */
 static int attach_watch(struct codectl_attachment *a)
 {
@@ -290,7 +290,7 @@ static int attach_watch(struct codectl_attachment *a)
 	if (ret)
 		return ret;
 
-	/* Has the file system tell the next change from the last one, however soon. */
+	/* Make the file system give the next change another time, however soon it comes. */
 	if (is_mgtime(inode))
 		fill_mg_cmtime(&stat, STATX_MTIME, inode);
 	a->mtime = inode_get_mtime(inode);
@@ -303,8 +303,8 @@ static int attach_watch(struct codectl_attachment *a)
 	}
 
 	/*
-	 * Nobody is told of what is written through a mapping.  Whoever maps it from
-	 * now on finds the attachment: pairs with codectl_link_shared().
+	 * Writes through a mapping cause no event.  Whoever maps it from now on finds
+	 * the attachment: pairs with codectl_link_shared().
 	 */
 	smp_mb();
 
@@ -342,13 +342,13 @@ static int attach_read_table(struct codectl_attachment *a,
 	return 0;
 }
 
-/* The limit may be lower now, or the file was written to. */
+/* The limit may have been lowered, or the file written to. */
 static int attach_publish(struct codectl_attachment *a)
 {
 	guard(mutex)(&attach_mutex);
 	if (a->table->bytes > attach_room())
 		return -ENOSPC;
-	/* All of it before the state: codectl_attachment_of(). */
+	/* All of it before the state; pairs with codectl_attachment_of(). */
 	if (attachment_differs(a) ||
 	    cmpxchg(&a->state, ATTACHMENT_NEW, ATTACHMENT_LIVE) != ATTACHMENT_NEW)
 		return -EAGAIN;
@@ -360,7 +360,7 @@ static int attach_publish(struct codectl_attachment *a)
 	return 0;
 }
 
-/* Of several at once each would have all the room that there is. */
+/* Built in parallel, each table would be given all of the room that is left. */
 static int attach_build(struct codectl_attachment *a,
 			const struct code_file_info *info)
 {
@@ -376,7 +376,7 @@ static int attach_build(struct codectl_attachment *a,
 	return ret;
 }
 
-/* Without table and descriptor; on failure, what there is of it is left to the caller. */
+/* Fills in all but table and descriptor; on failure the caller releases what there is. */
 static int attach_fill(struct codectl_attachment *a,
 		       const struct code_file_info *info)
 {
@@ -457,7 +457,7 @@ long codectl_attach(const void __user *uinfo, size_t usize)
 	return fd_publish(fdf);
 }
 
-/* /proc/codectl_files: what is attached to which file, a line each */
+/* /proc/codectl_files: what is attached to which file, one line each */
 static void *attach_seq_start(struct seq_file *m, loff_t *pos)
 {
 	mutex_lock(&attach_mutex);

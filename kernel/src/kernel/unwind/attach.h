@@ -13,10 +13,10 @@
 #include "resident.h"
 
 /**
- * enum attachment_state - may a table be used?
- * @ATTACHMENT_NEW: not yet: it is being made
+ * enum attachment_state - whether a table may be used
+ * @ATTACHMENT_NEW: not yet, it is being built
  * @ATTACHMENT_LIVE: yes
- * @ATTACHMENT_WRITTEN: never again: what the file holds may have changed since
+ * @ATTACHMENT_WRITTEN: never again, the contents of the file may have changed
  */
 enum attachment_state {
 	ATTACHMENT_NEW,
@@ -25,23 +25,23 @@ enum attachment_state {
 };
 
 /**
- * struct codectl_attachment - a table for a file
- * @mark: on the inode, to be told of writes; its references are those to all of it
- * @node: in the table of all, by @inode
- * @list: in the list of those that are made, in the order in which they came
+ * struct codectl_attachment - a table attached to a file
+ * @mark: on the inode, reports writes; its references are those to the whole attachment
+ * @node: in the hash table of attachments, by @inode
+ * @list: in the list of finished attachments, in the order they were made
  * @work: frees it after a grace period
- * @file: the file, which keeps the inode
- * @inode: what a mapping of the file is backed by
- * @id: never that of anything else
- * @mtime: when the file was last written to before the table was attached
+ * @file: the file, which holds the inode
+ * @inode: the inode that backs mappings of the file
+ * @id: unique, never reused
+ * @mtime: time of the last write before the table was attached
  * @file_size: its size then
- * @nlink: how many names it had when its attributes last changed; under a lock
+ * @nlink: how many names the file had when its attributes last changed; under a lock
  * @state: &enum attachment_state
  * @table: the table
  * @nr_segments: entries in @segments
  * @segments: executable segments of the file
  *
- * But for @nlink and @state nothing changes once it is live.
+ * Once it is live, only @nlink and @state change.
  */
 struct codectl_attachment {
 	struct fsnotify_mark		mark;
@@ -61,11 +61,11 @@ struct codectl_attachment {
 };
 
 /**
- * struct attached_text - text that a table was attached for, as it is mapped
+ * struct attached_text - mapped text that a table was attached for
  * @start: first byte that @table may cover
- * @size: bytes from there to the last one
- * @bias: what to add to an address for the one that it was linked to have
- * @table: the table; NULL: there is none for this text
+ * @size: its length in bytes
+ * @bias: what to add to an address to get its link-time address
+ * @table: the table, or NULL if there is none for this text
  */
 struct attached_text {
 	unsigned long			start;

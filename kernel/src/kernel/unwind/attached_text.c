@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which attached table covers an address
+ * Find the attached table that covers an address
  *
- * A table is attached to a file, and covers what is mapped from it in any address
- * space, now or later: nothing is kept for an address space, and no mapping has to
- * tell anybody.  The mapping is looked up with the address, in any context, so
- * that no lock can be taken, nor can it be asked for: in fork() all mappings are locked
- * for as long as they are copied, and stacks of fork() are wanted, too.
+ * A table is attached to a file and covers what is mapped from it in any address space,
+ * now or later: there is no state per address space, and mappings notify nobody.  The
+ * mapping is looked up with the address, in any context, so no lock can be taken.  A
+ * trylock would not do, either: fork() holds all mappings locked while it copies them,
+ * and stacks of fork() are wanted, too.
  */
 #include <linux/codectl_query.h>
 #include <linux/file.h>
@@ -19,16 +19,16 @@
 
 #include "attach.h"
 
-/* How often a mapping is looked at that changes meanwhile. */
+/* How often to look at a mapping that keeps changing. */
 #define ATTACHED_TRIES	4
 
 /**
- * struct vma_view - what a mapping looked like
+ * struct vma_view - snapshot of a mapping
  * @vma: the mapping, to compare only
  * @start: its first address
  * @last: its last address
  * @pgoff: where in @file it starts, in pages
- * @file: what it is of, or NULL
+ * @file: the file it maps, or NULL
  * @inode: that of @file
  */
 struct vma_view {
@@ -43,9 +43,9 @@ struct vma_view {
 /*
  * Returns 1, 0 where nothing is mapped, and -EAGAIN if the mapping is being changed.
  *
- * Who changes the extent of a mapping writes its start, then its offset, and then the
- * tree.  Here they are read the other way round, but for the tree, which comes first
- * and has to agree with the start.
+ * Whoever changes the extent of a mapping writes its start, then its offset, then the
+ * tree.  This reads them in reverse order, except for the tree, which it reads first
+ * and which has to agree with the start.
  */
 static int vma_look(struct mm_struct *mm, unsigned long addr,
 		    struct vma_view *view)
@@ -59,10 +59,10 @@ static int vma_look(struct mm_struct *mm, unsigned long addr,
 	view->vma = vma;
 	view->start = mas.index;
 	view->last = mas.last;
-	/* Its memory may be that of another mapping by now, but of a mapping it is. */
+	/* The memory may be another mapping's by now, but it is that of a mapping. */
 	view->pgoff = READ_ONCE(vma->vm_pgoff);
 	view->file = READ_ONCE(vma->vm_file);
-	/* Of a file that is closed, the memory may be that of another file. */
+	/* The memory of a closed file may be another file's. */
 	view->inode = view->file ? file_inode(view->file) : NULL;
 	/* The start after the offset: pairs with vma_set_pgoff(). */
 	smp_rmb();
@@ -79,9 +79,9 @@ static bool vma_same(const struct vma_view *a, const struct vma_view *b)
 }
 
 /*
- * What is seen twice was so at the first time: had the mapping gone in between,
- * and its memory become that of another one, the second look would come upon that
- * as it was when it got into the tree.
+ * What is seen twice was there at the first look: had the mapping gone in between and
+ * its memory become another one's, the second look would see that one as it was when it
+ * entered the tree.
  */
 static int vma_look_twice(struct mm_struct *mm, unsigned long addr,
 			  struct vma_view *view)
@@ -92,14 +92,14 @@ static int vma_look_twice(struct mm_struct *mm, unsigned long addr,
 	ret = vma_look(mm, addr, view);
 	if (ret <= 0)
 		return ret;
-	/* All of the second look after the first: pairs with vma_set_pgoff(). */
+	/* The whole second look after the first: pairs with vma_set_pgoff(). */
 	smp_rmb();
 	ret = vma_look(mm, addr, &again);
 
 	return ret == 1 && vma_same(view, &again) ? 1 : -EAGAIN;
 }
 
-/* What of a mapping a segment takes, if that is anything. */
+/* The part of a mapping that a segment covers, if any. */
 static bool attached_segment(const struct vma_view *view,
 			     const struct code_file_segment *segment,
 			     struct attached_text *text)
@@ -119,7 +119,7 @@ static bool attached_segment(const struct vma_view *view,
 	return true;
 }
 
-/* What is left of it if the table covers less. */
+/* Shrinks the text to what the table covers. */
 static void attached_shrink(struct attached_text *text,
 			    const struct resident_table *table)
 {
@@ -153,7 +153,7 @@ static int attached_find(struct mm_struct *mm, unsigned long addr,
 		if (addr - text->start < text->size)
 			return 1;
 	}
-	/* In a file with a table it is not known how far there is none. */
+	/* In a file with a table, the extent of text without one is unknown. */
 	*text = (struct attached_text) {
 		.start	= view.start,
 		.size	= a ? 0 : view.last - view.start + 1,
@@ -166,12 +166,12 @@ static int attached_find(struct mm_struct *mm, unsigned long addr,
  * codectl_find_attached() - find the attached table that covers an address
  * @mm: the address space, that of the current task
  * @addr: the address
- * @text: where the table is stored, and the text around @addr that it is for; without
- *	one the mapping, or nothing
+ * @text: where to store the table and the text around @addr that it is for; if there is
+ *	none, the mapping, or nothing
  *
  * Context: any, under RCU, which keeps the table.
- * Return: 1, 0 if there is none, or -EAGAIN if the mapping is changed again and again
- * meanwhile, or by whom this has interrupted.
+ * Return: 1, 0 if there is none, or -EAGAIN if the mapping keeps changing, or is being
+ * changed by the code that this interrupted.
  */
 int codectl_find_attached(struct mm_struct *mm, unsigned long addr,
 			  struct attached_text *text)
@@ -243,12 +243,12 @@ static bool attached_next(struct mm_struct *mm, unsigned long addr,
 /**
  * codectl_get_attached() - find the next text that has an attached table
  * @mm: the address space
- * @addr: the text ends after this
- * @attached: where what was found is stored; its file is for fput()
+ * @addr: the text ends after this address
+ * @attached: where to store what was found; release its file with fput()
  *
  * Context: process; takes the lock of the address space.
- * Return: 1, 0 if there is none, -ESRCH if nobody uses the address space any
- * more, or -EINTR.
+ * Return: 1, 0 if there is none, -ESRCH if the address space has no users any more, or
+ * -EINTR.
  */
 int codectl_get_attached(struct mm_struct *mm, unsigned long addr,
 			 struct codectl_attached *attached)

@@ -2,19 +2,19 @@
 /*
  * Ids of the files that code comes from
  *
- * The id of a file lives in an fsnotify mark on its inode, one that does not
- * hold the inode: an id pins neither inode nor file system, and what comes to lie
- * at the address, or under the inode number, of a file that is gone has none yet.
- * The same mark is told when the file is written to or renamed, so that an id
- * that was explained by a path and a build-id stands for these only.
+ * The id of a file lives in an fsnotify mark on its inode.  The mark does not hold the
+ * inode: an id pins neither inode nor file system, and whatever reuses the address or
+ * the inode number of a file that is gone has no id yet.  The same mark is notified
+ * when the file is written to or renamed, so that an id that was explained by a path
+ * and a build-id stands for these only.
  *
- * The table by id has those that are not freed yet, that by inode those whose mark is
- * there: RCU for readers, code_files_lock for who adds and removes.  A stack looks
- * its files up under RCU, writes nothing, and holds none of them afterwards: CPUs
- * that take stacks of one library share nothing that is written to.
+ * The table by id has the files that are not freed yet, the table by inode those whose
+ * mark is still there.  Readers hold RCU; code_files_lock is for adding and removing.
+ * A stack looks its files up under RCU, writes nothing, and holds none of them
+ * afterwards: CPUs that take stacks of one library share no memory that is written to.
  *
- * A file system with a mark tells fsnotify of each access.  So they go when nobody has
- * asked for a while, unless an instance of the trace has ids in its stacks.
+ * A file system with a mark reports each access to fsnotify.  So marks are dropped when
+ * nobody has asked for a while, unless an instance of the trace has ids in its stacks.
  */
 #include <linux/codectl.h>
 #include <linux/fs.h>
@@ -75,18 +75,18 @@ static struct code_file *code_file_alloc(const char *path)
 }
 
 /*
- * From now on it may be asked for by its id, and nothing of it changes any more.
- * Under code_files_lock, as what follows.
+ * From now on it can be looked up by its id, and nothing in it changes any more.  Under
+ * code_files_lock, as is the next function.
  */
 static void code_file_publish(struct code_file *cf, struct code_file *first)
 {
 	cf->first = first;
 	list_add(&cf->link, &first->all);
-	/* Without memory it has no names. */
+	/* If memory is short, the id has no names. */
 	rhashtable_insert_fast(&code_files, &cf->by_id, by_id_params);
 }
 
-/* And be found by its inode; without memory, by its mark alone. */
+/* Lets it be found by its inode; if memory is short, only by its mark. */
 static void code_file_offer(struct code_file *cf)
 {
 	if (!cf->first->is_gone)
@@ -94,7 +94,7 @@ static void code_file_offer(struct code_file *cf)
 				by_inode_params);
 }
 
-/* Before the inode goes, and its memory is that of another one. */
+/* Before the inode is freed, and its memory reused for another one. */
 static void code_file_freeing_mark(struct fsnotify_mark *mark,
 				   struct fsnotify_group *group)
 {
@@ -141,7 +141,7 @@ static const struct fsnotify_ops code_file_ops = {
 };
 
 /*
- * Not every write is told to the mark: those through a memfd, by aio, or to a
+ * Not every write is reported to the mark: those through a memfd, by aio, or to a
  * shared mapping are not.
  */
 static bool code_file_is_changed(const struct code_file *cf)
@@ -169,7 +169,7 @@ static const struct code_file *code_file_find(const struct file *file,
 	return NULL;
 }
 
-/* The first one of a file that has not changed since. */
+/* The first entry of a file, if the file has not changed since. */
 static struct code_file *code_file_find_first(struct inode *inode,
 					      const struct file *file)
 {
@@ -198,8 +198,8 @@ static struct code_file *code_file_find_first(struct inode *inode,
 }
 
 /*
- * Nobody waits on the way out, or inside execve(), which disables page faults, as
- * others wait for its locks.  False where it could not be read without waiting.
+ * Does not wait in exit or inside execve(), which disables page faults, as others wait
+ * for the locks held there.  Returns false if it could not be read without waiting.
  */
 static bool code_file_read_build_id(struct file *file, bool wait, u8 *build_id,
 				    u8 *len)
@@ -218,7 +218,7 @@ static bool code_file_read_build_id(struct file *file, bool wait, u8 *build_id,
 	if (!ret)
 		*len = size;
 
-	/* What failed for now is no answer. */
+	/* A temporary failure is no answer. */
 	return (wait || ret != -EFAULT) && ret != -EINTR && ret != -ENOMEM &&
 	       ret != -EAGAIN;
 }
@@ -241,7 +241,7 @@ static struct code_file *code_file_create(struct file *file, const char *path)
 }
 
 /*
- * Was the file written to after its build-id was read, and before the mark could
+ * Was the file written to after its build-id was read, but before the mark could
  * notice?
  */
 static void code_file_recheck(struct code_file *cf, struct file *file, bool wait)
@@ -276,7 +276,7 @@ static int code_file_add_first(struct code_file *cf, struct inode *inode,
 {
 	int ret;
 
-	/* Whoever comes next gets another id, and with it a build-id. */
+	/* The next one to ask gets another id, and with it a build-id. */
 	cf->stale = !code_file_read_build_id(file, wait, cf->build_id,
 					     &cf->build_id_len);
 	scoped_guard(spinlock, &code_files_lock)
@@ -307,7 +307,7 @@ static struct code_file *code_file_find_other(struct code_file *first,
 	return NULL;
 }
 
-/* Of the same contents under another path: not if they were changed meanwhile. */
+/* For the same contents under another path; fails if they changed meanwhile. */
 static bool code_file_copy_build_id(struct code_file *to,
 				    struct code_file *first)
 {
@@ -326,14 +326,14 @@ static bool code_file_copy_build_id(struct code_file *to,
 	return false;
 }
 
-/* Takes @cf.  Somebody else may have been faster. */
+/* Takes over @cf.  Somebody else may have been faster. */
 static struct code_file *code_file_add(struct code_file *cf,
 				       struct code_file *first,
 				       struct file *file, bool wait)
 {
 	struct code_file *old;
 
-	/* The mark is told of writes since the time was noted. */
+	/* Since the time was noted, writes are reported to the mark. */
 	if (!code_file_copy_build_id(cf, first) &&
 	    !code_file_read_build_id(file, wait, cf->build_id,
 				     &cf->build_id_len))
@@ -354,7 +354,7 @@ static struct code_file *code_file_add(struct code_file *cf,
 	return cf;
 }
 
-/* Takes the reference to @first, or gives it to what it returns. */
+/* Takes over the reference to @first, or passes it to what is returned. */
 static struct code_file *code_file_get_other(struct code_file *first,
 					     struct file *file,
 					     const char *path, bool wait)
@@ -396,18 +396,18 @@ static struct code_file *code_file_get_path(struct file *file,
 }
 
 /**
- * code_file_get() - the id of a file
+ * code_file_get() - get the id of a file
  * @file: the file
- * @root: root folder of the process that it is mapped in, or NULL for the caller's
+ * @root: root directory of the process that it is mapped in, or NULL for the caller's
  * @wait: whether to wait for the file
  *
- * Reads the build-id, if the file has no id yet.  Without waiting, if what is needed
- * is not in memory there is no build-id.
+ * Reads the build-id if the file has no id yet.  Without @wait there is no build-id if
+ * what is needed is not in memory.
  *
- * Context: process; may sleep, and wait for the file, unless page faults are
- * disabled: no lock held.
- * Return: the file with its id, for code_file_put(), or NULL: no memory, or a
- * file system that has nothing watched.
+ * Context: process; may sleep, and wait for the file, unless page faults are disabled:
+ * no lock held.
+ * Return: the file with its id, for code_file_put(), or NULL if there is no memory, or
+ * the file system allows no watches.
  */
 struct code_file *code_file_get(struct file *file, const struct path *root,
 				bool wait)
@@ -422,7 +422,7 @@ struct code_file *code_file_get(struct file *file, const struct path *root,
 }
 
 /**
- * code_file_put() - give a file back
+ * code_file_put() - release a file
  * @cf: what code_file_get() returned, or NULL
  */
 void code_file_put(struct code_file *cf)
@@ -432,9 +432,9 @@ void code_file_put(struct code_file *cf)
 }
 
 /**
- * code_file_find_id() - the id of a file that has one already
+ * code_file_find_id() - get the id of a file that already has one
  * @file: the file, mapped in the current process
- * @buf: room of CODE_PATH_BUF_SIZE
+ * @buf: buffer of CODE_PATH_BUF_SIZE bytes
  *
  * Context: any that may take no interrupt; writes to no memory but @buf.
  * Return: the id, or 0.
@@ -465,7 +465,7 @@ const struct code_file *code_file_by_id(u64 id)
 /**
  * code_file_names() - what the id of a file stands for
  * @cf: the file
- * @names: where it is stored
+ * @names: where to store it
  *
  * Context: any.
  */
@@ -482,9 +482,9 @@ void code_file_names(const struct code_file *cf, struct codectl_names *names)
 }
 
 /**
- * code_file_names_of() - what an id stands for, if that is in memory
+ * code_file_names_of() - what an id stands for, if it is in memory
  * @id: the id
- * @names: where it is stored
+ * @names: where to store it
  *
  * Context: any.
  * Return: whether it is.
@@ -502,11 +502,11 @@ bool code_file_names_of(u64 id, struct codectl_names *names)
 }
 
 /**
- * codectl_walk_files() - go through the files that have an id
- * @func: what to call for each, which must not sleep
- * @data: what to pass to it
+ * codectl_walk_files() - iterate over the files that have an id
+ * @func: called for each, must not sleep
+ * @data: passed to @func
  *
- * Context: process; may sleep.  Without memory there are none.
+ * Context: process; may sleep.  If memory is short there are none.
  */
 void codectl_walk_files(codectl_names_func_t func, void *data)
 {
@@ -544,7 +544,7 @@ u64 code_file_vdso_id(void)
 	return vdso_file ? vdso_file->id : 0;
 }
 
-/* The flag before the marks: who asks meanwhile gets new ones, or is too late. */
+/* The flag before the marks: whoever asks meanwhile gets new ones, or is too late. */
 static void code_files_age(struct work_struct *work)
 {
 	if (xchg(&code_files_asked, false) || atomic_read(&code_files_users))
@@ -555,7 +555,7 @@ static void code_files_age(struct work_struct *work)
 }
 
 /**
- * codectl_keep_ids() - keep ids of files as long as their inodes
+ * codectl_keep_ids() - keep the ids of files for as long as their inodes live
  */
 void codectl_keep_ids(void)
 {
@@ -563,7 +563,7 @@ void codectl_keep_ids(void)
 }
 
 /**
- * codectl_drop_ids() - no longer do what codectl_keep_ids() has begun
+ * codectl_drop_ids() - undo codectl_keep_ids()
  */
 void codectl_drop_ids(void)
 {

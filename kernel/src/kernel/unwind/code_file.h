@@ -10,37 +10,37 @@
 #include <linux/rhashtable-types.h>
 #include <linux/types.h>
 
-/* Ids that a file may have at a time; whoever needs another one makes it start anew. */
+/* Ids that a file may have at a time; whoever needs one more makes it start anew. */
 #define CODE_FILE_MAX_IDS	16
 
 /**
- * struct code_file - a file that code comes from, under one path, and its id
- * @mark: of the first of the inode: ties all to that, which it does not hold
- * @first: the first one, whose @mark counts the references to all
- * @all: of the first one, the list of all, itself included
+ * struct code_file - a file that code comes from, under one path, with its id
+ * @mark: in the first one of an inode: ties all of them to the inode, without holding
+ *	it
+ * @first: the first one, whose @mark counts the references to all of them
+ * @all: in the first one, the list of all of them, itself included
  * @link: in that list
- * @nr: of the first one, how many others there are
- * @is_gone: of the first one, that @mark goes: none is found by its inode any more
+ * @nr: in the first one, how many others there are
+ * @is_gone: in the first one, @mark is going: none is found by its inode any more
  * @by_inode: in the table by @inode
  * @by_id: in the table by @id
- * @rcu: defers freeing until no reader of the tables sees it
+ * @rcu: delays freeing until no reader of the tables sees it
  * @id: never that of another file or registration
- * @inode: that of the mark; to compare only
+ * @inode: the inode of the mark; to compare only
  * @ino: inode number, as in /proc/PID/maps
- * @dev: device of the inode
- * @real: inode that the contents are from, which that of the mark keeps; to
- *	compare only
- * @ctime: when that was last changed, before the build-id was read
- * @stale: of the first one, that the file was written to or renamed since: the next
- *	who asks gets another id
+ * @dev: device of that inode
+ * @real: inode that has the contents, kept by that of the mark; to compare only
+ * @ctime: when @real was last changed, before the build-id was read
+ * @stale: in the first one, the file was written to or renamed since: whoever asks next
+ *	gets another id
  * @build_id_len: bytes in @build_id, 0 for none
  * @build_id: the build-id, read by the kernel
- * @path: where the file is for those who get this id, escaped; what does not
- *	fit ends in "..."
+ * @path: path of the file for those who get this id, escaped; what does not fit ends in
+ *	"..."
  *
- * Goes with its inode: what is not in memory has no id.  Namespaces and chroot()
- * give a file several paths, and nobody's is shown to another; what was mapped
- * before overlayfs copied the file up has other contents than what is mapped since.
+ * Goes with its inode: what is not in memory has no id.  Namespaces and chroot() give a
+ * file several paths, and nobody's path is shown to another; what was mapped before
+ * overlayfs copied the file up has other contents than what is mapped since.
  */
 struct code_file {
 	struct fsnotify_mark	mark;
@@ -64,7 +64,7 @@ struct code_file {
 	char			path[];
 };
 
-/* For the path of a file, as the kernel has it and escaped. */
+/* For the path of a file, unescaped and escaped. */
 #define CODE_PATH_BUF_SIZE	(PATH_MAX + CODECTL_PATH_MAX)
 
 struct code_file *code_file_get(struct file *file, const struct path *root,

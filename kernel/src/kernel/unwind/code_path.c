@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Paths of files that code comes from, as somebody sees them
+ * Paths of files that code comes from, as a given process sees them
  */
 #include <linux/dcache.h>
 #include <linux/err.h>
@@ -13,7 +13,7 @@
 
 /**
  * code_path_escape() - make a path fit for lines of text
- * @to: where it is stored
+ * @to: where to store it
  * @size: bytes at @to, at least 8
  * @path: the path
  *
@@ -40,7 +40,7 @@ void code_path_escape(char *to, size_t size, const char *path)
 	to[len] = '\0';
 }
 
-/* As d_path() has it for whoever has that root. */
+/* As d_path(), for a process with that root. */
 static char *code_path_from(const struct path *path, const struct path *root,
 			    char *buf)
 {
@@ -63,13 +63,13 @@ static char *code_path_from(const struct path *path, const struct path *root,
 }
 
 /**
- * code_path_of() - the path of a file
+ * code_path_of() - get the path of a file
  * @file: the file
- * @root: root folder of whoever sees it there, or NULL for the caller's
- * @buf: room of CODE_PATH_BUF_SIZE
+ * @root: root directory of whoever sees it there, or NULL for the caller's
+ * @buf: buffer of CODE_PATH_BUF_SIZE bytes
  *
  * Context: any that may take no interrupt; writes to no memory but @buf.
- * Return: the path, escaped, in @buf.
+ * Return: the escaped path, in @buf.
  */
 const char *code_path_of(const struct file *file, const struct path *root,
 			 char *buf)

@@ -2,8 +2,8 @@
 /*
  * codectl() system call, and what execve() registers by itself
  *
- * Everything that user space passes is copied and checked before the mmap lock
- * is taken; under the lock there is nothing to wait for.
+ * Everything that user space passes is copied and checked before the mmap lock is
+ * taken; nothing waits under the lock.
  */
 #include <linux/codectl.h>
 #include <linux/elf.h>
@@ -24,12 +24,12 @@
 #include "registry.h"
 #include "table.h"
 
-/* kernel.codectl; codectl= on the command line sets what it starts with. */
+/* kernel.codectl; codectl= on the command line sets its initial value. */
 static unsigned int codectl_sysctl __read_mostly = 1;
-/* kernel.codectl_callchain: whether walks that cannot wait go by tables, too. */
+/* kernel.codectl_callchain: whether walks that cannot wait use tables, too. */
 static unsigned int codectl_callchain_sysctl __read_mostly = 1;
 static unsigned int codectl_max_regions __read_mostly = 65530;
-/* All of them may go in one munmap(), under the lock of the address space. */
+/* One munmap() may remove all of them, under the lock of the address space. */
 static const unsigned int codectl_most_regions = 1 << 20;
 
 static const struct ctl_table codectl_sysctls[] = {
@@ -92,7 +92,7 @@ bool codectl_callchain_enabled(void)
 	return READ_ONCE(codectl_callchain_sysctl);
 }
 
-/* As strndup_user(), but charged to the memory cgroup; adds to @bytes what it takes. */
+/* As strndup_user(), but charged to the memory cgroup; adds its size to @bytes. */
 static char *codectl_copy_string(u64 addr, u32 *bytes)
 {
 	const char __user *ustr = u64_to_user_ptr(addr);
@@ -102,7 +102,7 @@ static char *codectl_copy_string(u64 addr, u32 *bytes)
 	if (!addr)
 		return NULL;
 
-	/* Counts the NUL; 0: cannot be read; over the limit: there is none. */
+	/* The NUL counts; 0: it cannot be read; over the limit: there is none. */
 	len = strnlen_user(ustr, PATH_MAX);
 	if (!len)
 		return ERR_PTR(-EFAULT);
@@ -174,9 +174,9 @@ static int codectl_register(struct mm_struct *mm, struct codectl_region *region)
 }
 
 /**
- * struct codectl_op - what a call asks for, with nothing left to be read
+ * struct codectl_op - what a call asks for, completely read
  * @region: what to register, with a reference, or NULL
- * @start: if not, first byte of the text to unregister
+ * @start: if @region is NULL, first byte of the text to unregister
  * @end: end of that text
  */
 struct codectl_op {
@@ -186,11 +186,12 @@ struct codectl_op {
 };
 
 /*
- * Carries out operations, all to register or all to unregister, up to the first
- * that fails.  Returns how many were carried out, and in @err why not all.
+ * Carries out operations, all to register or all to unregister, up to the first that
+ * fails.  Returns how many were carried out, and in @err why not all.
  *
- * The trace is told of registrations without the lock, as it reads their files, and of
- * what is unregistered under it: both kinds in one would be told in the wrong order.
+ * Registrations are traced without the lock, as that reads their files; what is
+ * unregistered is traced under it.  Both kinds in one call would be traced in the wrong
+ * order.
  */
 static unsigned int codectl_run(struct mm_struct *mm,
 				const struct codectl_op *ops, unsigned int nr,
@@ -241,7 +242,7 @@ static int codectl_check_elf(const struct code_elf_info *info)
 	if (!codectl_range_ok(info->elf_start, info->elf_end) ||
 	    !codectl_range_ok(info->text_start, info->text_end))
 		return -EINVAL;
-	/* What is said of the object is said of its text. */
+	/* What is said of the object applies to its text. */
 	if (info->text_start < info->elf_start ||
 	    info->text_end > info->elf_end)
 		return -EINVAL;
@@ -325,7 +326,7 @@ static int codectl_read_unregister(const void __user *uinfo, size_t usize,
 	return 0;
 }
 
-/* On success @op has a reference to what it is to register. */
+/* On success @op has a reference to the region to register. */
 static int codectl_read_op(unsigned int option, const void __user *uinfo,
 			   size_t usize, struct codectl_op *op)
 {
@@ -362,8 +363,8 @@ static int codectl_single(unsigned int option, const void __user *uinfo,
 }
 
 /*
- * Operations of a batch for which the lock is taken once.  On the stack they are not
- * zeroed first: it takes 50 instructions a call, and a call has mostly one of them.
+ * Operations of a batch that take the lock once.  On the stack they are not zeroed
+ * first: that takes 50 instructions a call, and most calls have only one.
  */
 #define CODECTL_OPS		16
 
@@ -397,7 +398,7 @@ static int codectl_read_ops(u64 entries, unsigned int nr,
 	return left ? -EFAULT : 0;
 }
 
-/* In order, those of one kind under one lock; as codectl_run(). */
+/* In order, each run of one kind under one lock; returns as codectl_run() does. */
 static unsigned int codectl_run_ops(struct mm_struct *mm,
 				    const struct codectl_ops *ops, int *err)
 {
@@ -461,14 +462,14 @@ static int codectl_batch(const void __user *uinfo, size_t usize)
 /**
  * sys_codectl - tell the kernel about code of the calling process
  * @option: one of &enum code_opt
- * @info: the structure that goes with @option
+ * @info: the structure for @option
  * @info_size: its size, which is its version
  * @flags: must be 0
  *
  * See include/uapi/linux/codectl.h for the contract.
  *
- * Return: 0, for CODE_BATCH how many entries were carried out, for CODE_ATTACH_FILE
- * a descriptor, or a negative error.
+ * Return: 0, for CODE_BATCH the number of entries that were carried out, for
+ * CODE_ATTACH_FILE a descriptor, or a negative error.
  */
 SYSCALL_DEFINE4(codectl, unsigned int, option, void __user *, info,
 		size_t, info_size, unsigned int, flags)
@@ -527,10 +528,10 @@ static bool codectl_exec_layout(const struct elf64_phdr *phdr,
  * @phnum: their number
  * @bias: what to add to their addresses
  *
- * Registers every executable segment of an object with an SFrame section, so
- * that static programs, the dynamic linker before it runs, and other libcs are
- * covered.  Reads nothing from user memory; the section is checked when it is
- * used first.  A program can do without, so that no failure is one of execve().
+ * Registers every executable segment of an object with an SFrame section, so that
+ * static programs, the dynamic linker before it runs, and other libcs are covered.
+ * Reads nothing from user memory; the section is checked at its first use.  A program
+ * can do without it, so a failure does not fail execve().
  *
  * Context: process, in the new address space; may sleep.
  */

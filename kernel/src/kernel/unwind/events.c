@@ -24,10 +24,10 @@
 #include <trace/events/codectl.h>
 
 /**
- * codectl_trace_register() - tell the trace of a registration
- * @mm: the address space that it is in, the caller's
+ * codectl_trace_register() - trace a registration
+ * @mm: its address space, the caller's
  * @pid: the process
- * @region: the registration, which may be gone from there by now
+ * @region: the registration, which may have been removed by now
  *
  * Context: process; may sleep, and wait for the file, if the event is enabled.
  */
@@ -47,14 +47,14 @@ void codectl_trace_register(struct mm_struct *mm, pid_t pid,
 	trace_code_register(pid, region, names);
 }
 
-/* How a walk ended that has not come to the outermost frame. */
+/* Traces how a walk ended that did not reach the outermost frame. */
 void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr)
 {
 	if (state->stop != UNWIND_USER_STOP_COMPLETE)
 		trace_unwind_stop(state->ip, state->sp, nr, state->stop);
 }
 
-/* What is told, and to whom. */
+/* What to call, and with what. */
 struct codectl_replay {
 	codectl_replay_func_t	func;
 	void			*data;
@@ -99,7 +99,7 @@ static struct task_struct *codectl_next_process(pid_t *nr)
 	return NULL;
 }
 
-/* Of any thread: the first one may have exited. */
+/* From any thread: the first one may have exited. */
 static struct mm_struct *codectl_process_mm(struct task_struct *task)
 {
 	struct task_struct *thread = find_lock_task_mm(task);
@@ -137,10 +137,10 @@ static int codectl_replay_process(struct codectl_replay *replay,
 }
 
 /**
- * codectl_replay() - tell of everything that is registered now
- * @func: what to call for each, with the names that codectl_describe() finds, which
- *	it may change; may sleep
- * @data: what to pass to it
+ * codectl_replay() - report everything that is registered now
+ * @func: called for each, with the names that codectl_describe() finds, which it may
+ *	change; may sleep
+ * @data: passed to @func
  *
  * Context: process; may sleep, and wait for files of its own.
  * Return: 0, -ENOMEM, or -EINTR if the task was killed.
@@ -167,8 +167,8 @@ int codectl_replay(codectl_replay_func_t func, void *data)
 }
 
 /*
- * Whoever enables one of the two events needs those of the scheduler as well.
- * TRACE_EVENT_FN() calls with tracepoints_mutex held, which these take.
+ * Either event needs the scheduler's events as well.  TRACE_EVENT_FN() calls with
+ * tracepoints_mutex held, which enabling these takes.
  */
 static int codectl_waits_reg(struct trace_event_call *call, enum trace_reg type,
 			     void *data)

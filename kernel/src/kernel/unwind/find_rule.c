@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finding the rule for a frame in the tables of registered code
+ * Find the rule for a frame in the tables of registered code
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -12,8 +12,8 @@
 #include "rule_cache.h"
 
 /*
- * The rule for an address in a section.  With a header that CODE_REGISTER_ELF
- * would have refused, execve() has registered nothing: -ENOENT.
+ * The rule for an address in a section.  A header that CODE_REGISTER_ELF would have
+ * refused counts as nothing registered by execve(): -ENOENT.
  */
 static int codectl_sframe_rule(struct sframe_section *sec, unsigned long ip,
 			       struct unwind_rule *rule, unsigned int *budget)
@@ -31,7 +31,7 @@ static int codectl_sframe_rule(struct sframe_section *sec, unsigned long ip,
 	return sframe_find_within(sec, ip, rule, budget);
 }
 
-/* Where the frame pointer of the caller is; @base is what offsets count from. */
+/* Where the frame pointer of the caller is; offsets count from @base. */
 static struct unwind_loc codectl_jit_fp(const struct code_jit_unwind_fre *fre,
 					u8 base)
 {
@@ -44,8 +44,8 @@ static struct unwind_loc codectl_jit_fp(const struct code_jit_unwind_fre *fre,
 }
 
 /*
- * What a row says.  -EOPNOTSUPP where it says that there is no rule: such code
- * has no frame pointer to fall back to.
+ * What a row says.  -EOPNOTSUPP if it says that there is no rule: such code has no
+ * frame pointer to fall back to.
  */
 static __always_inline int
 codectl_row_step(const struct code_jit_unwind_fre *fre, struct unwind_step *step)
@@ -55,7 +55,7 @@ codectl_row_step(const struct code_jit_unwind_fre *fre, struct unwind_step *step
 						UNWIND_USER_REG_FP;
 	u8 base = sp_saved ? reg : UNWIND_BASE_CFA;
 
-	/* No architecture here leaves the return address in a register. */
+	/* No architecture supported here leaves the return address in a register. */
 	if (fre->info & (CODE_FRE_UNKNOWN | CODE_FRE_RA_REG))
 		return -EOPNOTSUPP;
 
@@ -86,7 +86,7 @@ static noinline u64 codectl_row_kept_any(const struct code_jit_unwind_fre *fre)
  * codectl_row_kept() - get the rule of a row that was found before
  * @fre: the row
  *
- * Return: the rule, or 0 where it does not fit into a word.
+ * Return: the rule, or 0 if it does not fit into a word.
  */
 u64 codectl_row_kept(const struct code_jit_unwind_fre *fre)
 {
@@ -115,7 +115,7 @@ codectl_row_rule(const struct codectl_lookup *lookup,
 {
 	rule->start = lookup->text_start + fre->ip_off;
 	rule->size = fre->size;
-	/* What no row covers the default rule does. */
+	/* The default rule covers what no row does. */
 	if (lookup->tables.jit.flags & CODE_JIT_DEFAULT_RULE) {
 		rule->start = lookup->text_start;
 		rule->size = U32_MAX;
@@ -124,7 +124,7 @@ codectl_row_rule(const struct codectl_lookup *lookup,
 	return codectl_row_step(fre, &rule->step);
 }
 
-/* The rule for an address in compiled code; -ENODATA where there is none. */
+/* The rule for an address in compiled code; -ENODATA if there is none. */
 static __always_inline int
 codectl_jit_rule(const struct codectl_lookup *lookup, unsigned long ip,
 		 struct found_rule *found, unsigned int *budget)
@@ -138,7 +138,7 @@ codectl_jit_rule(const struct codectl_lookup *lookup, unsigned long ip,
 	if (ret)
 		return ret;
 	if (!found->place.row) {
-		/* The default rule does not hold for what gets a row later. */
+		/* The default rule does not hold for code that gets a row later. */
 		found->uniform = !jit->head && !jit->nr_slots;
 		found->lasting &= found->uniform;
 	}
@@ -172,11 +172,11 @@ static noinline int codectl_vdso_rule(unsigned long ip,
 }
 
 /*
- * The rule for an address.  -ENOENT: no table covers it; -ENODATA: nor can there
- * be a frame pointer.  @last is the registration that was looked up last, by a walk
- * that began at generation @gen, and the one that is looked up now.  The rule is
- * dropped if its registration went while it was read, as the memory may have
- * become something else in between.
+ * The rule for an address.  -ENOENT: no table covers it; -ENODATA: there cannot be a
+ * frame pointer, either.  @last is the last registration that a walk which began at
+ * generation @gen has looked up, and becomes the one looked up now.  The rule is
+ * dropped if its registration went while it was read, as the memory may have been
+ * reused in between.
  */
 static __always_inline int codectl_find_rule(struct codectl_lookup *last,
 					     u64 gen, unsigned long ip,
@@ -194,7 +194,7 @@ static __always_inline int codectl_find_rule(struct codectl_lookup *last,
 	    !codectl_find(current->mm, ip, last))
 		return codectl_vdso_rule(ip, found, budget);
 
-	/* What was found at another generation is not of this walk. */
+	/* What was found at another generation does not belong to this walk. */
 	found->lasting = last->registry_gen == gen;
 	found->own = true;
 	ret = codectl_lookup_rule(last, ip, found, budget);
@@ -203,9 +203,9 @@ static __always_inline int codectl_find_rule(struct codectl_lookup *last,
 }
 
 /*
- * A signal handler returns to code that calls sigreturn(), which nobody called: the
- * row before its address, be it of another function, is not the one to go by.
- * Returns 1 if @found is such a frame's now.
+ * A signal handler returns to code that calls sigreturn() and that nobody called: the
+ * row before its address, which may be another function's, does not apply.  Returns 1
+ * if @found is now the rule of such a frame.
  */
 static noinline int codectl_find_sigreturn(struct unwind_user_state *state,
 					   struct codectl_lookup *last, u64 gen,
@@ -226,8 +226,8 @@ static noinline int codectl_find_sigreturn(struct unwind_user_state *state,
 }
 
 /*
- * A return address may lie behind the last byte of the calling function, so the
- * byte before it is what is looked up.
+ * A return address may be one past the last byte of the calling function, so look up
+ * the byte before it.
  */
 static __always_inline int
 codectl_find_frame(struct unwind_user_state *state,
@@ -240,7 +240,7 @@ codectl_find_frame(struct unwind_user_state *state,
 	ret = codectl_find_rule(last, gen, state->ip - !state->exact, found,
 				&state->budget);
 	ret_exact = ret;
-	/* Behind the text no table says anything. */
+	/* After the end of the text no table says anything. */
 	if (!state->exact && (ret || state->ip - rule->start >= rule->size ||
 			      state->ip == last->text_end ||
 			      (rule->flags & UNWIND_RULE_SIGNAL))) {
@@ -250,12 +250,12 @@ codectl_find_frame(struct unwind_user_state *state,
 		found->own = false;
 		if (ret_exact > 0)
 			return 0;
-		/* What was not found may be there the next time. */
+		/* What was not found may be there next time. */
 		if (ret_exact != ret)
 			found->lasting = false;
 	}
 
-	/* Where no table covers either address, the walk looks for itself. */
+	/* Where no table covers either address, the walk itself looks. */
 	if ((ret_exact == -ENODATA || (ret_exact == -ENOENT && ret != -ENOENT)) &&
 	    arch_unwind_user_at_sigreturn(state)) {
 		rule->flags = UNWIND_RULE_SIGNAL;
@@ -268,14 +268,14 @@ codectl_find_frame(struct unwind_user_state *state,
 
 /**
  * unwind_user_find_rule() - find the rule for a frame, and keep it
- * @state: the frame, of which only @state->ip and @state->exact count; what is
- *	looked at is taken off @state->budget
+ * @state: the frame; only @state->ip and @state->exact count; what is looked at is
+ *	taken off @state->budget
  *
  * Context: may fault, unless page faults are disabled.
- * Return: the rule, as enum kept_type says; %KEPT_ASIDE is in @state->walk->found,
- * and with %KEPT_NOTHING @state->walk->err says why: -ENOENT if no table covers the
- * frame, -ENODATA if one does that has no rule for it, another negative error
- * if it cannot be read.
+ * Return: the rule, as enum kept_type says; %KEPT_ASIDE is in @state->walk->found, and
+ * with %KEPT_NOTHING @state->walk->err says why: -ENOENT if no table covers the frame,
+ * -ENODATA if one covers it but has no rule for it, another negative error if it cannot
+ * be read.
  */
 u64 unwind_user_find_rule(struct unwind_user_state *state)
 {
@@ -301,10 +301,10 @@ u64 unwind_user_find_rule(struct unwind_user_state *state)
 
 /**
  * unwind_user_find_gap() - find how far around an address nothing has a rule
- * @walk: the walk, which has just found that out of the address
+ * @walk: the walk, which has just found out that @addr is in a gap
  * @addr: the address
- * @start: where the gap starts, if that is not below what it is already
- * @end: where it ends, if that is not above what it is already
+ * @start: raised to where the gap starts, if that is higher
+ * @end: lowered to where the gap ends, if that is lower
  *
  * Neither attached tables nor the vDSO count.
  *

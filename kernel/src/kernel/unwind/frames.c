@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the addresses of a user stack stand for: an offset in something that has
- * an id
+ * What the addresses of a user stack stand for: an offset in something that has an id
  *
- * In a mapping of a file that is the offset in the file, whether it is registered
- * or not, with the id of the file.  Elsewhere it is the registration that has
- * the id, and says what its offsets count from: no id ever has two units.
+ * In a mapping of a file that is the offset in the file, registered or not, and the id
+ * of the file.  Elsewhere the registration has the id, and says what its offsets count
+ * from: no id ever has two units.
  */
 #include <linux/bitops.h>
 #include <linux/codectl.h>
@@ -25,10 +24,10 @@
 #include "registry.h"
 
 /**
- * codectl_vma_base() - what to take from an address for an offset in its file
+ * codectl_vma_base() - what to subtract from an address for its offset in the file
  * @vma: the mapping that it is in, locked
  *
- * Return: that, which may be less than 0.
+ * Return: that, which may be negative.
  */
 u64 codectl_vma_base(const struct vm_area_struct *vma)
 {
@@ -53,11 +52,11 @@ static struct file *codectl_vma_get_file(const struct vm_area_struct *vma,
 }
 
 /**
- * codectl_vma_file() - get the file behind an address
+ * codectl_vma_file() - get the file mapped at an address
  * @mm: the address space
  * @addr: the address
- * @range: where the extent of the mapping is stored, and what to take from an
- *	address for an offset in the file; empty where nothing is mapped
+ * @range: where to store the extent of the mapping, and what to subtract from an
+ *	address for its offset in the file; empty where nothing is mapped
  *
  * Context: process; may sleep.
  * Return: the file, for fput(), or NULL.
@@ -86,7 +85,7 @@ struct file *codectl_vma_file(struct mm_struct *mm, unsigned long addr,
 	return file;
 }
 
-/* Keeps what is in both. */
+/* Keeps the intersection. */
 static void codectl_range_clip(struct codectl_range *range, unsigned long start,
 			       unsigned long end)
 {
@@ -94,7 +93,7 @@ static void codectl_range_clip(struct codectl_range *range, unsigned long start,
 	range->end = min(range->end, end);
 }
 
-/* Keeps what is known to be free of registrations, up to @next or NULL. */
+/* Keeps what is known to have no registrations, up to @next, which may be NULL. */
 static void codectl_range_clip_free(struct codectl_range *range,
 				    unsigned long addr,
 				    const struct codectl_region *next)
@@ -108,7 +107,7 @@ static void codectl_range_clip_free(struct codectl_range *range,
 		codectl_region_put(first);
 }
 
-/* Waits for the file: whose own never answers may as well have its text not answer. */
+/* Waits for the file: if it never answers, neither does the text of its owner. */
 static u64 codectl_file_id(struct file *file, char *buf)
 {
 	u64 id = code_file_find_id(file, buf);
@@ -134,7 +133,7 @@ static void codectl_range_use_file(struct codectl_range *range,
 	fput(file);
 }
 
-/* Text that was mapped from a file has its offsets there, whatever is there now. */
+/* Text that was mapped from a file counts offsets there, whatever is there now. */
 static enum codectl_unit codectl_region_unit(const struct codectl_region *region)
 {
 	if (region->tables.is_jit)
@@ -155,7 +154,7 @@ static u64 codectl_region_base(const struct codectl_region *region)
 	}
 }
 
-/* Compiled code, or an object, where no file can be seen behind the address. */
+/* For compiled code, or an object where the address shows no file. */
 static void codectl_range_use_region(struct codectl_range *range,
 				     struct codectl_region *region, char *buf)
 {
@@ -185,7 +184,7 @@ static void codectl_range_use_vdso(struct codectl_range *range,
 		range->base = range->start;
 }
 
-/* Under the lock of the mapping; false where the file has no id yet. */
+/* Locks the mapping; returns false if the file has no id yet. */
 static bool codectl_range_use_vma(struct codectl_range *range,
 				  unsigned long addr, char *buf)
 {
@@ -206,8 +205,8 @@ static bool codectl_range_use_vma(struct codectl_range *range,
 }
 
 /*
- * Where the file has an id already, which is nearly always, nothing is written to that
- * other processes use: references neither to the file nor to a registration, which
+ * If the file already has an id, which is nearly always so, nothing that other
+ * processes use is written to: no reference to the file, nor to a registration, which
  * fork() shares.
  */
 static bool codectl_range_use_known(struct codectl_range *range,
@@ -304,7 +303,7 @@ static u64 codectl_code_id(const struct codectl_region *region,
 	    jit_find_code_id(jit, addr - region->text_start, &id))
 		return 0;
 
-	/* Unregistered meanwhile, the memory of the record may be anybody's. */
+	/* If it was unregistered meanwhile, the memory of the record may be anybody's. */
 	return codectl_find(current->mm, addr, &now) && now.gen == region->gen ?
 	       id : 0;
 }
@@ -331,7 +330,7 @@ static void codectl_stack_fill(struct codectl_stack *stack,
 
 	for (i = 0; i < trace->nr; i++) {
 		ip = trace->entries[i];
-		/* A return address may lie after the code that it is of. */
+		/* A return address may be after the code that it belongs to. */
 		addr = ip - !test_bit(i, trace->exact);
 		range = codectl_stack_find(stack, addr, buf);
 		stack->frames[i].offset = ip - range->base;
@@ -342,14 +341,15 @@ static void codectl_stack_fill(struct codectl_stack *stack,
 }
 
 /**
- * codectl_stack_get() - say what the addresses of a user stack are
+ * codectl_stack_get() - describe the addresses of a user stack
  * @trace: the stack, of the current task
  *
- * Reads path and build-id of files that nobody has asked for before, and the numbers
- * of functions in granule maps.
+ * Reads path and build-id of files that nobody has asked for before, and the numbers of
+ * functions in granule maps.
  *
  * Context: process; may sleep, and wait for files: no lock held.
- * Return: the frames, for codectl_stack_put(), or NULL: no memory, or no stack.
+ * Return: the frames, for codectl_stack_put(), or NULL if there is no memory, or no
+ * stack.
  */
 struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace)
 {
@@ -377,8 +377,8 @@ struct codectl_stack *codectl_stack_get(const struct unwind_stacktrace *trace)
 }
 
 /**
- * codectl_stack_put() - give back what codectl_stack_get() returned
- * @stack: it
+ * codectl_stack_put() - release what codectl_stack_get() returned
+ * @stack: the stack
  */
 void codectl_stack_put(struct codectl_stack *stack)
 {
@@ -394,7 +394,7 @@ void codectl_stack_put(struct codectl_stack *stack)
 	kvfree(stack);
 }
 
-/* @names: those of what codectl_claimed_file() has found, or nothing. */
+/* @names: the names of the file that codectl_claimed_file() has found, or nothing. */
 static void codectl_region_names(const struct codectl_region *region,
 				 struct codectl_names *names)
 {
@@ -424,10 +424,10 @@ static void codectl_region_names(const struct codectl_region *region,
 /**
  * codectl_range_names() - what the id of a range stands for
  * @range: the range; its id is not 0
- * @names: where it is stored
+ * @names: where to store it
  *
  * Context: any.
- * Return: whether anybody can tell: not of a file that was dropped from memory.
+ * Return: whether that is known: not if the file was dropped from memory.
  */
 bool codectl_range_names(const struct codectl_range *range,
 			 struct codectl_names *names)
@@ -447,10 +447,10 @@ bool codectl_range_names(const struct codectl_range *range,
 /**
  * codectl_own_names() - what the id of a registration stands for
  * @region: the registration
- * @names: what codectl_describe() found, and where it is stored
+ * @names: what codectl_describe() found, updated
  *
  * Context: any.
- * Return: whether frames in its text have that, and there is something to tell: not
+ * Return: whether frames in its text have that id, and there is something to tell: not
  * if they have the id of a file.
  */
 bool codectl_own_names(const struct codectl_region *region,
@@ -470,11 +470,11 @@ bool codectl_own_names(const struct codectl_region *region,
 
 /**
  * codectl_id_print() - print what the id of a file stands for
- * @sb: where to
+ * @sb: where to print it
  * @id: the id
  *
  * Context: any.
- * Return: 0, or -ENOENT where there is no such file in memory.
+ * Return: 0, or -ENOENT if no such file is in memory.
  */
 int codectl_id_print(struct seq_buf *sb, u64 id)
 {
@@ -492,12 +492,12 @@ int codectl_id_print(struct seq_buf *sb, u64 id)
 }
 
 /**
- * codectl_describe() - say what a registration is of
+ * codectl_describe() - find the names of a registration
  * @mm: the address space that it is in
- * @root: root folder of its process, or NULL for the caller's
+ * @root: root directory of its process, or NULL for the caller's
  * @region: the registration
- * @names: where path and build-id are stored; the id is that of the file if it
- *	is verified, or 0
+ * @names: where to store path and build-id; the id is that of the file if it is
+ *	verified, or 0
  *
  * Context: process; may sleep, and wait for the file if it is the caller's own.
  */

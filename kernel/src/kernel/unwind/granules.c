@@ -2,8 +2,8 @@
 /*
  * Reader of granule maps: the tables of code that is placed and freed in any order
  *
- * They lie in user memory, change while they are read, and may hold anything.  What
- * a writer and a reader that keep to the protocol do:
+ * They are in user memory, change while they are read, and may contain anything.  What
+ * a writer and a reader that follow the protocol do:
  *
  *	writer				reader
  *	------				------
@@ -15,11 +15,11 @@
  *	release			(c)	seq and slot, the same
  *	the slots
  *
- * Slots and records are where the registration says, so that bounds are known
+ * Slots and records are where the registration says, so that the bounds are known
  * before anything is read.
  *
- * The file depends on a few headers of the kernel only, so that it can be
- * compiled for user space too.
+ * The file needs only a few kernel headers, so that it can be compiled for user space,
+ * too.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -36,18 +36,18 @@
 #define GRANULE_RECORD_LEN	sizeof(struct code_jit_record)
 
 /*
- * A row that was found: where it is in the pool, in units of CODE_JIT_RECORD_ALIGN
- * bytes, and from this bit on its number in the record.
+ * A row that was found: where its record is in the pool, in units of
+ * CODE_JIT_RECORD_ALIGN bytes, and from this bit on the number of the row in it.
  */
 #define GRANULE_ROW_NR_SHIFT	32
 
 /**
  * struct granule - the function at an address
  * @slot: address of the slot
- * @was: what is in it: not 0
+ * @was: what the slot contained: not 0
  * @record: address of the record
- * @room: rows that the pool has room for
- * @seq: the counter of the record: even
+ * @room: how many rows fit into the rest of the pool
+ * @seq: the counter of the record, even
  */
 struct granule {
 	unsigned long	slot;
@@ -94,7 +94,7 @@ static __always_inline int granule_begin(const struct jit_unwind *jit, u32 off,
 	return granule->seq & 1 ? -EAGAIN : 0;
 }
 
-/* -EAGAIN: what was read of the record may be of two functions. */
+/* -EAGAIN: what was read of the record may be from two functions. */
 static __always_inline int granule_end(const struct granule *granule, long *err)
 {
 	/* After all of the record; pairs with (a). */
@@ -115,7 +115,7 @@ static __always_inline u64 granule_func_end(const struct granule *granule,
 	return off >= start && off - start < len ? (u64)start + len : 0;
 }
 
-/* How many rows there are, none of which leaves the pool; -EINVAL: too many. */
+/* How many rows there are, all of them within the pool; -EINVAL: too many. */
 static __always_inline int granule_get_nr(const struct granule *granule,
 					  struct jit_walk *walk)
 {
@@ -176,14 +176,14 @@ static __always_inline bool granule_access_begin(const struct jit_unwind *jit)
  * jit_find_granule() - find the row for an address in a granule map
  * @jit: where the map is
  * @off: the address, counted from the start of the range
- * @fre: where the rule is stored, with the bytes that it covers
- * @place: where is stored what jit_granule_remains() wants to know
+ * @fre: where to store the rule, with the bytes that it covers
+ * @place: where to store what jit_granule_remains() needs
  * @budget: as for jit_find_place()
  *
  * Context: may fault, unless page faults are disabled.
- * Return: 0, -ENODATA if nothing covers the address, -EINVAL if what is there is
- * not in the pool, -EFAULT if it cannot be read, -E2BIG if nothing is left of
- * @budget, -EAGAIN if it changed meanwhile.
+ * Return: 0, -ENODATA if nothing covers the address, -EINVAL if what is there is not in
+ * the pool, -EFAULT if it cannot be read, -E2BIG if @budget is used up, -EAGAIN if it
+ * changed meanwhile.
  */
 int jit_find_granule(const struct jit_unwind *jit, u32 off,
 		     struct code_jit_unwind_fre *fre, struct jit_place *place,
@@ -217,11 +217,11 @@ int jit_find_granule(const struct jit_unwind *jit, u32 off,
  * @jit: where the map is
  * @off: the address, counted from the start of the range
  * @row: the row, from jit_find_granule() for that address
- * @seq: the counter of its record, from there
- * @fre: where the rule is stored, without the bytes that it covers
+ * @seq: the counter of its record, from the same call
+ * @fre: where to store the rule, without the bytes that it covers
  *
- * As long as the counter is the same, the record is, and what the row covers; and the
- * function is there as long as the slot names the record.
+ * As long as the counter is the same, so are the record and what the row covers; and
+ * the function is there as long as the slot names the record.
  *
  * Context: may fault, unless page faults are disabled.
  * Return: whether it does; if not, jit_find_granule() will tell more.
@@ -255,10 +255,10 @@ bool jit_granule_remains(const struct jit_unwind *jit, u32 off,
  * jit_find_code_id() - find the owner's number of the function at an address
  * @jit: where the map is
  * @off: the address, counted from the start of the range
- * @code_id: where the number is stored
+ * @code_id: where to store the number
  *
  * Context: may fault, unless page faults are disabled.
- * Return: 0, or an error as that of jit_find_granule().
+ * Return: 0, or an error as from jit_find_granule().
  */
 int jit_find_code_id(const struct jit_unwind *jit, u32 off, u64 *code_id)
 {

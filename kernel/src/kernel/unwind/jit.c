@@ -2,8 +2,8 @@
 /*
  * Reader of the tables of compiled code
  *
- * The tables lie in user memory, grow while they are read, and may hold
- * anything.  What a writer and a reader that keep to the protocol do:
+ * The tables are in user memory, grow while they are read, and may contain anything.
+ * What a writer and a reader that follow the protocol do:
  *
  *	writer				reader
  *	------				------
@@ -24,14 +24,14 @@
  *	release			(d)	read barrier, pairs with (c)
  *	seq, even			seq, the same
  *
- * A row that was found before is as good as long as its size is not 0, and then,
- * behind another read barrier that pairs with (c), seq is the same.
+ * A row that was found before is valid as long as its size is not 0 and then, after
+ * another read barrier that pairs with (c), seq is the same.
  *
- * Each field is read by one load, which is bounded to a range that access_ok()
- * has passed.  No loop runs more often than CODE_JIT_MAX_TABLES times.
+ * Each field is read by one load, which is bounded to a range that access_ok() has
+ * passed.  No loop runs more often than CODE_JIT_MAX_TABLES times.
  *
- * The file depends on a few headers of the kernel only, so that it can be
- * compiled for user space too.
+ * The file needs only a few kernel headers, so that it can be compiled for user space,
+ * too.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -47,7 +47,7 @@
 #include "jit_row.h"
 #include "user_load.h"
 
-/* How many rows there are; none of them leaves user space. */
+/* How many rows there are, all of them within user space. */
 static __always_inline void jit_get_nr(struct jit_walk *walk)
 {
 	const u64 room = TASK_SIZE_MAX - jit_row_addr(walk->table, 0);
@@ -66,8 +66,8 @@ static __always_inline void jit_get_nr(struct jit_walk *walk)
 }
 
 /*
- * Does the table follow the one before?  If not, nobody knows what else is wrong,
- * nor whether there is a row for the address somewhere.
+ * Does the table follow the one before?  If not, nobody knows what else is wrong, nor
+ * whether there is a row for the address somewhere.
  */
 static __always_inline bool jit_in_order(struct jit_walk *walk)
 {
@@ -84,8 +84,8 @@ static __always_inline bool jit_in_order(struct jit_walk *walk)
 }
 
 /*
- * Go to the next table if there is one and what is looked for lies behind the last
- * row here.
+ * Go to the next table if there is one and what is looked for comes after the last row
+ * here.
  */
 static __always_inline bool jit_skip_table(struct jit_walk *walk)
 {
@@ -97,9 +97,9 @@ static __always_inline bool jit_skip_table(struct jit_walk *walk)
 	if (!next)
 		return false;
 	/*
-	 * Before the next table, and before the last row here: who sees a table
-	 * that starts inside a row which has retired has to see that it has, or
-	 * the chain would look broken.  Pairs with (b).
+	 * Before the next table, and before the last row here: whoever sees a table
+	 * that starts inside a retired row has to see that it has retired, or the chain
+	 * would look broken.  Pairs with (b).
 	 */
 	smp_rmb();
 
@@ -109,7 +109,7 @@ static __always_inline bool jit_skip_table(struct jit_walk *walk)
 			       walk->off < start || walk->off - start < size)
 		return false;
 
-	/* A row that has retired is at its first byte still. */
+	/* A retired row still takes its first byte. */
 	walk->limit = walk->descending ? start : (u64)start + max(size, 1U);
 	walk->table = next;
 	walk->hops++;
@@ -231,17 +231,16 @@ jit_find_once(const struct jit_unwind *jit, u32 off,
  * jit_find_place() - find the rule for an address in compiled code
  * @jit: where the rows are, in a chain of tables or a granule map
  * @off: the address, counted from the start of the range
- * @fre: where the rule is stored, with the bytes that it covers; if not all of
- *	what it says is understood, as %CODE_FRE_UNKNOWN
- * @place: where is stored what jit_row_remains() wants to know
- * @budget: how many tables and rows may be looked at, not 0; those that were are
- *	taken off
+ * @fre: where to store the rule, with the bytes that it covers; if not all that it says
+ *	is understood, as %CODE_FRE_UNKNOWN
+ * @place: where to store what jit_row_remains() needs
+ * @budget: how many tables and rows may be looked at, not 0; reduced by those that were
  *
  * Context: may fault, unless page faults are disabled.
- * Return: 0, -ENODATA if nothing covers the address, -EINVAL if the chain is
- * broken or too long before that is known, or a record is not in the pool,
- * -EFAULT if a table cannot be read, -E2BIG if nothing is left of @budget, -EAGAIN
- * if rows were being rewritten twice in a row, -EINTR if the task is being killed.
+ * Return: 0, -ENODATA if nothing covers the address, -EINVAL if the chain is broken or
+ * too long before that is known, or a record is not in the pool, -EFAULT if a table
+ * cannot be read, -E2BIG if @budget is used up, -EAGAIN if rows were being rewritten
+ * twice in a row, -EINTR if the task is being killed.
  */
 int jit_find_place(const struct jit_unwind *jit, u32 off,
 		   struct code_jit_unwind_fre *fre, struct jit_place *place,
@@ -276,11 +275,11 @@ int jit_find_place(const struct jit_unwind *jit, u32 off,
  * jit_row_remains() - does a row still say what it said?
  * @row: address of the row, from jit_find_place()
  * @counter: address of the counter, or 0
- * @seq: what it was, if there is one, from jit_find_place()
- * @fre: where the rule is stored, without the bytes that it covers
+ * @seq: its value, if there is one, from jit_find_place()
+ * @fre: where to store the rule, without the bytes that it covers
  *
- * A row stays where it is, and what it is, until the counter changes; what it
- * may do is to retire.
+ * A row stays where it is, and what it is, until the counter changes; all it may do is
+ * to retire.
  *
  * Context: may fault, unless page faults are disabled.
  * Return: whether it does; if not, jit_find_place() will tell more.

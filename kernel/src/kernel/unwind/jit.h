@@ -5,7 +5,7 @@
 #include <uapi/linux/codectl.h>
 #include <linux/types.h>
 
-/* What a row may have in @info, and what it may not have both of. */
+/* What a row may have in @info, and of what it may not have both. */
 #define JIT_FRE_INFO_KNOWN						\
 	(CODE_FRE_BASE_SP | CODE_FRE_FP_SAVED | CODE_FRE_OUTERMOST |	\
 	 CODE_FRE_SIGNAL | CODE_FRE_UNKNOWN | CODE_FRE_RA_REG |		\
@@ -20,11 +20,11 @@
  * @nr_slots: with %CODE_JIT_GRANULES one for each granule of the range, else 0
  * @slots: address of the first slot
  * @pool: address of the pool
- * @pool_len: bytes of the pool: room for a record at least
- * @shift: binary logarithm of the bytes of a granule
+ * @pool_len: bytes of the pool: room for at least one record
+ * @shift: binary logarithm of the granule size in bytes
  * @rule: the default rule; its size and ip_off are not used
  *
- * @head, @seq, and the whole of slots and pool, are aligned and in user space; what
+ * @head, @seq, and all of the slots and the pool, are aligned and in user space; what
  * is there may be anything.
  */
 struct jit_unwind {
@@ -40,10 +40,10 @@ struct jit_unwind {
 };
 
 /**
- * jit_fre_known() - can all that a row says be understood?
+ * jit_fre_known() - is everything that a row says understood?
  * @fre: the row
  *
- * Return: whether it can.
+ * Return: whether it is.
  */
 static inline bool jit_fre_known(const struct code_jit_unwind_fre *fre)
 {
@@ -56,9 +56,8 @@ static inline bool jit_fre_known(const struct code_jit_unwind_fre *fre)
 
 /**
  * struct jit_place - where a rule was found
- * @row: address of the row, or what granules.c has in its place; 0: it is the default
- *	rule
- * @seq: what the counter was, if there is one; that of its record in a granule map
+ * @row: address of the row, or what granules.c has in its place; 0 for the default rule
+ * @seq: what the counter was, if there is one; in a granule map that of the record
  */
 struct jit_place {
 	unsigned long	row;

@@ -5,8 +5,8 @@
 /*
  * Rows of compiled code: what the readers of chains and of granule maps share
  *
- * Functions that run inside a user access window are __always_inline: objtool
- * allows no call there.
+ * Functions that run inside a user access window are __always_inline: objtool allows no
+ * calls there.
  */
 #include <linux/errno.h>
 #include <linux/log2.h>
@@ -20,15 +20,15 @@
 
 /**
  * struct jit_walk - a walk along the chain
- * @off: what is looked for
+ * @off: the offset that is looked for
  * @descending: the order of rows
  * @table: address of the table to look into
  * @nr: rows in it
- * @limit: what the tables before leave to this one: what lies below, or from there on
- *	where rows ascend
- * @hops: tables behind
+ * @limit: what the tables before leave to this one: what is below, or from there on if
+ *	rows ascend
+ * @hops: tables passed so far
  * @rows: rows that the bisection looks at
- * @err: -EFAULT once a load has faulted, else 0; what it loads is 0 then
+ * @err: -EFAULT once a load has faulted, which then gives 0; else 0
  */
 struct jit_walk {
 	u32		off;
@@ -45,7 +45,7 @@ struct jit_walk {
 	((table) + sizeof(struct code_jit_unwind_table) +		\
 	 (unsigned long)(nr) * sizeof(struct code_jit_unwind_fre))
 
-/* Two fields that lie side by side, at a multiple of 8, by one load. */
+/* Two adjacent fields, at a multiple of 8, by one load. */
 static __always_inline void jit_get_pair(struct jit_walk *walk,
 					 unsigned long addr, u32 *first,
 					 u32 *second)
@@ -90,7 +90,7 @@ static __always_inline void jit_get_rule(struct jit_walk *walk,
 	fre->cfa_off = cfa;
 	fre->ra_off = ra;
 	fre->fp_off = fp;
-	/* With @__reserved. */
+	/* Includes @__reserved. */
 	memcpy(&fre->info, &bits, sizeof(bits));
 }
 
@@ -108,8 +108,8 @@ static __always_inline int jit_get_row(struct jit_walk *walk,
 }
 
 /*
- * The only row that can cover the address is the last one, by address, that does
- * not start behind it.  @first is the one with the lowest address.
+ * The only row that can cover the address is the last one, by address, that does not
+ * start after it.  @first is the one with the lowest address.
  */
 static __always_inline int jit_bisect(struct jit_walk *walk,
 				      unsigned long first, bool descending,
@@ -120,9 +120,9 @@ static __always_inline int jit_bisect(struct jit_walk *walk,
 	unsigned long mid, step;
 
 	/*
-	 * Of two runs of rows that overlap, as long as a power of two each, it
-	 * is in one; from there on a run is halved.  No run leaves the table, be
-	 * what is read of it right or 0.
+	 * It is in one of two overlapping runs of rows, each as long as a power of two;
+	 * from there on a run is halved.  No run leaves the table, whether what is read
+	 * of it is right or 0.
 	 */
 	walk->rows = ilog2(walk->nr) + 1;
 	step = rounddown_pow_of_two(walk->nr) * size;
@@ -140,7 +140,7 @@ static __always_inline int jit_bisect(struct jit_walk *walk,
 	return jit_get_row(walk, first, fre);
 }
 
-/* -E2BIG: nothing is left. */
+/* -E2BIG: the budget is used up. */
 static inline int jit_pay(unsigned int *budget, unsigned int steps)
 {
 	*budget -= min(*budget, steps);

@@ -23,7 +23,7 @@
  *
  *	63..8	%KEPT_ROW: the row that says it, as &struct jit_place has it
  *
- * Nearly all rules fit; what does not is %KEPT_ASIDE.
+ * Nearly all rules fit; one that does not is %KEPT_ASIDE.
  */
 enum kept_type {
 	KEPT_NOTHING,		/* no rule */
@@ -41,7 +41,7 @@ enum kept_type {
 #define KEPT_BASE_FP		BIT_ULL(0)
 #define KEPT_FP_SAVED		BIT_ULL(1)
 
-/* Where a return address is that was left by a call, from the CFA. */
+/* Where a call leaves the return address, from the CFA. */
 #define KEPT_RA_OFF		(-(s32)sizeof(long))
 
 static __always_inline enum kept_type kept_type(u64 rule)
@@ -65,7 +65,7 @@ static __always_inline s32 kept_fp_off(u64 rule)
 }
 
 /**
- * kept_pack() - put a rule of the usual kind into a word
+ * kept_pack() - pack a rule of the usual kind into a word
  * @flags: %KEPT_BASE_FP, %KEPT_FP_SAVED
  * @cfa: the offset of the CFA
  * @ra: that of the return address
@@ -75,7 +75,10 @@ static __always_inline s32 kept_fp_off(u64 rule)
  */
 static __always_inline u64 kept_pack(u64 flags, s32 cfa, s32 ra, s32 fp)
 {
-	/* %UNWIND_USER_FP_LOST is odd: with an even offset it leads to no CFA, which is aligned. */
+	/*
+	 * %UNWIND_USER_FP_LOST is odd: an even offset from it gives no CFA, which is
+	 * aligned.
+	 */
 	if (ra != KEPT_RA_OFF || (s16)fp != fp || cfa % 2)
 		return KEPT_TYPE(KEPT_ASIDE);
 
@@ -86,7 +89,7 @@ static __always_inline u64 kept_pack(u64 flags, s32 cfa, s32 ra, s32 fp)
 /* What a frame pointer leads to, as a rule. */
 #define KEPT_BY_FP	kept_pack(KEPT_BASE_FP | KEPT_FP_SAVED, 16, KEPT_RA_OFF, -16)
 
-/* Where a location is in seven bits: its kind, and its base or 31 for the CFA. */
+/* A location in seven bits: its kind, and its base or 31 for the CFA. */
 static inline u64 kept_place(const struct unwind_loc *loc)
 {
 	return loc->kind << 5 | (loc->base & 31);
@@ -124,7 +127,7 @@ static __always_inline u64 kept_common(const struct unwind_step *step)
 }
 
 /**
- * kept_rule() - put a rule into a word
+ * kept_rule() - pack a rule into a word
  * @step: the rule
  *
  * Return: the word, of type %KEPT_ASIDE if the rule does not fit.
@@ -172,9 +175,9 @@ static inline void kept_expand_common(u64 rule, struct unwind_step *step)
 }
 
 /**
- * kept_expand() - take a rule out of a word
+ * kept_expand() - unpack a rule from a word
  * @rule: the word: %KEPT_COMMON, %KEPT_OUTERMOST, %KEPT_SIGNAL or %KEPT_ANY
- * @step: where the rule is stored
+ * @step: where to store the rule
  */
 static inline void kept_expand(u64 rule, struct unwind_step *step)
 {

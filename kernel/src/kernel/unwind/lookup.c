@@ -2,15 +2,15 @@
 /*
  * Lookups in the registry of an address space
  *
- * They hold RCU, and only while they search: reading tables in user memory
- * may sleep for as long as user space likes.  So they copy what they need, read
- * the tables, and then ask codectl_valid() whether the registration was still
- * there after the last read.
+ * They hold RCU, and only while they search: reading tables in user memory may sleep
+ * for as long as user space likes.  So they copy what they need, read the tables, and
+ * then ask codectl_valid() whether the registration was still there after the last
+ * read.
  *
- * A search beside a writer ends, and what it finds is in the tree, but it may miss
- * what is there: lib/rbtree.c.  Only then the sequence of the tree matters.  After a
- * few tries the writer is waited for by its lock, unless page faults are disabled: it
- * may be what the lookup has interrupted.
+ * A search that runs concurrently with a writer ends, and what it finds is in the tree,
+ * but it may miss what is there: lib/rbtree.c.  Only then does the sequence count of
+ * the tree matter.  After a few tries the lookup waits for the writer by its lock,
+ * unless page faults are disabled: the writer may be what the lookup has interrupted.
  */
 #include <linux/codectl_query.h>
 #include <linux/mmap_lock.h>
@@ -29,7 +29,8 @@
  * @addr: the address
  *
  * Context: any, under RCU or the lock of the registry.
- * Return: the registration, or NULL, which beside a writer says nothing.
+ * Return: the registration, or NULL, which says nothing if there is a concurrent
+ * writer.
  */
 struct codectl_region *codectl_search(const struct codectl_registry *reg,
 				      unsigned long addr)
@@ -56,8 +57,8 @@ struct codectl_region *codectl_search(const struct codectl_registry *reg,
  * @addr: the address
  *
  * Context: as codectl_search().
- * Return: the registration that covers @addr, or the first one above it, or NULL;
- * beside a writer it may be one further above.
+ * Return: the registration that covers @addr, or the first one above it, or NULL; with
+ * a concurrent writer it may be one further above.
  */
 struct codectl_region *codectl_search_from(const struct codectl_registry *reg,
 					   unsigned long addr)
@@ -78,25 +79,25 @@ struct codectl_region *codectl_search_from(const struct codectl_registry *reg,
 	return found;
 }
 
-/* Before a search; odd beside a writer, and not waited for. */
+/* Before a search; odd if there is a writer, which is not waited for. */
 static unsigned int codectl_search_begin(const struct codectl_registry *reg)
 {
 	return raw_read_seqcount(&reg->seq);
 }
 
-/* After it: may it have missed something? */
+/* After a search: may it have missed something? */
 static bool codectl_search_missed(const struct codectl_registry *reg,
 				  unsigned int seq)
 {
 	return (seq & 1) || read_seqcount_retry(&reg->seq, seq);
 }
 
-/* May it have missed something, or is @reg that of another address space by now? */
+/* May it have missed something, or does another address space have @reg by now? */
 static bool codectl_search_outdated(const struct mm_struct *mm,
 				    const struct codectl_registry *reg,
 				    unsigned int seq)
 {
-	/* The barrier in the first is that of codectl_try_find(), too. */
+	/* The barrier in the first call is that of codectl_try_find(), too. */
 	return codectl_search_missed(reg, seq) ||
 	       rcu_access_pointer(mm->codectl) != reg;
 }
@@ -106,8 +107,8 @@ static bool codectl_search_outdated(const struct mm_struct *mm,
  * @mm: the address space
  *
  * Context: any; the address space cannot go away.
- * Return: the generation, unlike that of any other registry and of this one
- * before or after a change; 0 where nothing is registered.
+ * Return: the generation, different from that of any other registry and from that of
+ * this one before or after a change; 0 if nothing is registered.
  */
 u64 codectl_generation(struct mm_struct *mm)
 {
@@ -120,13 +121,13 @@ u64 codectl_generation(struct mm_struct *mm)
 	return reg ? smp_load_acquire(&reg->gen) : 0;
 }
 
-/* Nobody changes the registry then; false for who cannot wait or is killed. */
+/* Keeps the registry from changing; fails if the task cannot wait or is killed. */
 static bool codectl_lock(struct mm_struct *mm)
 {
 	return !pagefault_disabled() && !mmap_read_lock_killable(mm);
 }
 
-/* Whether there is one; -EAGAIN if that cannot be known beside a writer. */
+/* Whether there is one; -EAGAIN if a concurrent writer makes that unknown. */
 static __always_inline int codectl_try_find(struct mm_struct *mm,
 					    unsigned long ip,
 					    struct codectl_lookup *lookup)
@@ -142,8 +143,8 @@ static __always_inline int codectl_try_find(struct mm_struct *mm,
 		return false;
 
 	/*
-	 * The generation before the search: with one from after it, a change in
-	 * between would pass unseen.  Pairs with the release of the generation in
+	 * The generation before the search: one from after it would hide a change in
+	 * between.  Pairs with the release of the generation in
 	 * codectl_registry_changed(), which comes after the change.
 	 */
 	gen = smp_load_acquire(&reg->gen);
@@ -153,10 +154,10 @@ static __always_inline int codectl_try_find(struct mm_struct *mm,
 		return -EAGAIN;
 
 	/*
-	 * A registry that was shared and replaced here may have become that of the
-	 * other address space alone and changed with it.  Pairs with the release in
-	 * the refcount_dec_and_test() by which this one gave up its share after
-	 * replacing it.
+	 * A registry that was shared and has been replaced here may by now belong to
+	 * the other address space alone, and have changed with it.  Pairs with the
+	 * release in the refcount_dec_and_test() by which this one gave up its share
+	 * after replacing it.
 	 */
 	smp_rmb();
 	if (rcu_access_pointer(mm->codectl) != reg)
@@ -192,10 +193,10 @@ static noinline bool codectl_find_locked(struct mm_struct *mm, unsigned long ip,
  * codectl_find() - find the registration that covers an address
  * @mm: the address space
  * @ip: the address
- * @lookup: where a copy of the registration is stored
+ * @lookup: where to store a copy of the registration
  *
- * Where the registry changes meanwhile and nothing can be waited for, the copy may be
- * one that codectl_valid() refuses.
+ * If the registry changes meanwhile and the task cannot wait, the copy may be one that
+ * codectl_valid() refuses.
  *
  * Context: process, without RCU and the mmap lock; any, if page faults are disabled.
  * The address space cannot go away.
@@ -220,13 +221,13 @@ bool codectl_find(struct mm_struct *mm, unsigned long ip,
 /**
  * codectl_find_gap() - find how far around an address nothing is registered
  * @mm: the address space
- * @gen: generation of its registry that counts
+ * @gen: generation of its registry that is meant
  * @addr: the address
- * @start: where the gap starts, if that is not below what it is already
- * @end: where it ends, if that is not above what it is already
+ * @start: raised to where the gap starts, if that is higher
+ * @end: lowered to where the gap ends, if that is lower
  *
  * Context: any; the address space cannot go away.
- * Return: whether that is so; false also where the registry has changed.
+ * Return: whether that is so; false also if the registry has changed.
  */
 bool codectl_find_gap(struct mm_struct *mm, u64 gen, unsigned long addr,
 		      unsigned long *start, unsigned long *end)
@@ -256,11 +257,11 @@ bool codectl_find_gap(struct mm_struct *mm, u64 gen, unsigned long addr,
 		}
 	}
 
-	/* What @gen counts was searched then, even if @mm has another by now. */
+	/* What @gen stands for was searched, even if @mm has another registry by now. */
 	return !codectl_search_missed(reg, seq) && READ_ONCE(reg->gen) == gen;
 }
 
-/* Whether it is there; -EAGAIN if that cannot be known beside a writer. */
+/* Whether it is there; -EAGAIN if a concurrent writer makes that unknown. */
 static int codectl_try_remains(struct mm_struct *mm,
 			       const struct codectl_lookup *lookup)
 {
@@ -275,7 +276,7 @@ static int codectl_try_remains(struct mm_struct *mm,
 
 	seq = codectl_search_begin(reg);
 	region = codectl_search(reg, lookup->text_start);
-	/* Once it is gone it does not come back, wherever @reg is by now. */
+	/* Once gone it does not come back, wherever @reg is by now. */
 	if (region && region->gen == lookup->gen)
 		return true;
 
@@ -288,8 +289,8 @@ static int codectl_try_remains(struct mm_struct *mm,
  * @lookup: what codectl_find() found
  *
  * Context: as codectl_find(); its tables were read before, with smp_rmb() since.
- * Return: whether it is; false also where the registry changes meanwhile and nothing
- * can be waited for.
+ * Return: whether it is; false also if the registry changes meanwhile and the task
+ * cannot wait.
  */
 bool codectl_remains(struct mm_struct *mm, const struct codectl_lookup *lookup)
 {
@@ -307,7 +308,7 @@ bool codectl_remains(struct mm_struct *mm, const struct codectl_lookup *lookup)
 	return ret > 0;
 }
 
-/* With a reference; -EAGAIN if the registry has changed meanwhile. */
+/* Takes a reference; -EAGAIN if the registry has changed meanwhile. */
 static struct codectl_region *codectl_try_next(struct mm_struct *mm,
 					       unsigned long addr)
 {
@@ -350,8 +351,8 @@ static struct codectl_region *codectl_get_next_locked(struct mm_struct *mm,
  * @mm: the address space
  * @addr: the address
  *
- * Context: process; may sleep; the caller holds @mm as one of its users does, as
- * by mmget(), and not its lock.
+ * Context: process; may sleep; the caller holds @mm as one of its users does, as by
+ * mmget(), and not its lock.
  * Return: the registration that covers @addr, or the first one above it, with a
  * reference for codectl_region_put(); NULL if there is none.
  */
@@ -362,7 +363,7 @@ struct codectl_region *codectl_get_next(struct mm_struct *mm,
 	unsigned int tries = 0;
 
 	while (IS_ERR(region = codectl_try_next(mm, addr))) {
-		/* Who is killed tries on, without the lock. */
+		/* A killed task keeps trying, without the lock. */
 		if (++tries % CODECTL_TRIES || mmap_read_lock_killable(mm))
 			continue;
 		region = codectl_get_next_locked(mm, addr);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is known of a registration, for whoever asks
+ * What is known of a registration
  *
- * The names are those of the file that is behind the text when they are asked for.
- * Where that is not one file throughout, they are what somebody says: the
- * registrant, or what lies at the start of the object.  The mapping is locked to
- * take a reference to its file, and unlocked before anything is read from that.
+ * The names are those of the file that the text is mapped from when they are asked for.
+ * If that is not one file throughout, they are what somebody claims: the registrant, or
+ * what is mapped at the start of the object.  The mapping is locked to take a reference
+ * to its file, and unlocked before anything is read from the file.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -25,8 +25,9 @@
 #include "registry.h"
 
 /*
- * Under the lock of the mappings: is all of the text mapped, with @flags?  If so, what
- * file it is from in one piece, or NULL, and where that would begin.
+ * Under the lock of the mappings: is all of the text mapped, with @flags?  If so,
+ * stores the file that it is mapped from in one piece, or NULL, and where that would
+ * begin.
  */
 static bool codectl_text_mapped(struct mm_struct *mm,
 				const struct codectl_region *region,
@@ -58,12 +59,12 @@ static bool codectl_text_mapped(struct mm_struct *mm,
  * @mm: the address space
  * @region: a registration, which is in no registry yet
  *
- * What is mapped over the text later has no offset in that file, but still is
- * what was there.  Where there is a file no claim is kept.
+ * What is mapped over the text later has no offset in that file, but still counts as
+ * what was there.  If there is a file, no claim is kept.
  *
  * Context: holds the mmap lock of @mm for writing.
- * Return: whether the text is mapped throughout, and executable.  Memory that code
- * is yet to be compiled into need not be.
+ * Return: whether the text is mapped throughout, and executable.  Memory for code that
+ * is yet to be compiled need not be executable.
  */
 bool codectl_note_text(struct mm_struct *mm, struct codectl_region *region)
 {
@@ -74,7 +75,7 @@ bool codectl_note_text(struct mm_struct *mm, struct codectl_region *region)
 
 	if (!codectl_text_mapped(mm, region, is_jit ? 0 : VM_EXEC, &file, &base))
 		return false;
-	/* What is compiled is no part of the file that its memory is from. */
+	/* Compiled code is no part of the file that backs its memory. */
 	if (is_jit || !file)
 		return true;
 
@@ -93,7 +94,7 @@ bool codectl_note_text(struct mm_struct *mm, struct codectl_region *region)
  * codectl_text_file() - get the file that a text is mapped from
  * @mm: the address space
  * @region: the registration
- * @offset: where the offset in the file is stored at which the text begins
+ * @offset: where to store the offset in the file at which the text begins
  *
  * Context: process; may sleep; holds a reference to the users of @mm.
  * Return: the file, for fput(), or NULL if not all of the text is mapped from
@@ -107,7 +108,7 @@ struct file *codectl_text_file(struct mm_struct *mm,
 	struct file *file;
 	u64 base = 0;
 
-	/* Mostly it is one mapping, which no other has to wait for. */
+	/* Usually it is one mapping, and users of the others need not wait. */
 	file = codectl_vma_file(mm, region->text_start, &range);
 	if (!file || range.end >= region->text_end) {
 		*offset = region->text_start - range.base;
@@ -127,7 +128,7 @@ struct file *codectl_text_file(struct mm_struct *mm,
 	return file;
 }
 
-/* It may be gone by now, and its memory, but not its number, be another inode's. */
+/* The inode may be gone, and its memory, but not its number, be another inode's. */
 static bool is_of_file(const struct codectl_region *region,
 		       const struct file *file)
 {
@@ -141,9 +142,9 @@ static bool is_of_file(const struct codectl_region *region,
 /**
  * codectl_claimed_file() - get the file that a text is said to be from
  * @mm: the address space
- * @region: the registration, of which the text is not mapped from a file
+ * @region: the registration, whose text is not mapped from a file
  *
- * That at the start of the object, if the registrant has given no name.  Nothing
+ * That at the start of the object, unless the registrant has given a name.  Nothing
  * proves that the text is from there.
  *
  * Context: as codectl_text_file().
@@ -159,7 +160,7 @@ struct file *codectl_claimed_file(struct mm_struct *mm,
 		return NULL;
 
 	file = codectl_vma_file(mm, region->elf_start, &range);
-	/* Once it was mapped from a file, it is not from another one. */
+	/* Text that was once mapped from a file is not from another one. */
 	if (file && region->dev && !is_of_file(region, file)) {
 		fput(file);
 		return NULL;
@@ -169,10 +170,10 @@ struct file *codectl_claimed_file(struct mm_struct *mm,
 }
 
 /**
- * codectl_sframe_addr() - where the section of a registration was made for
+ * codectl_sframe_addr() - get the address that the section of a registration is for
  * @region: the registration
  *
- * Return: as registered; 0 without a section, or for one in its place.
+ * Return: as registered; 0 without a section, or for one that is where it belongs.
  */
 u64 codectl_sframe_addr(const struct codectl_region *region)
 {
@@ -185,9 +186,9 @@ u64 codectl_sframe_addr(const struct codectl_region *region)
 }
 
 /**
- * codectl_fill_query() - what was registered
+ * codectl_fill_query() - report what was registered
  * @region: the registration
- * @query: where it is stored; what codectl_get_origin() fills in is set to 0
+ * @query: where to store it; what codectl_get_origin() fills in is set to 0
  */
 void codectl_fill_query(const struct codectl_region *region,
 			struct code_query *query)
@@ -230,7 +231,7 @@ void codectl_fill_query(const struct codectl_region *region,
 	query->debug_link_crc = 0;
 }
 
-/* Of a file that is only claimed, nothing is said that the kernel has not seen. */
+/* For a file that is only claimed, reports nothing that the kernel has not seen. */
 static int codectl_fill_file(const struct path *root, bool wait,
 			     const struct codectl_region *region,
 			     struct code_query *query,
@@ -271,11 +272,11 @@ static void codectl_fill_claim(const struct codectl_claim *claim,
 }
 
 /**
- * codectl_get_root() - get the root folder of a process
+ * codectl_get_root() - get the root directory of a process
  * @task: the process, or the thread that is meant
- * @root: where it is stored, for path_put()
+ * @root: where to store it, for path_put()
  *
- * Return: whether there is one: not of a process that has exited.
+ * Return: whether there is one: a process that has exited has none.
  */
 bool codectl_get_root(struct task_struct *task, struct path *root)
 {
@@ -303,17 +304,17 @@ bool codectl_get_root(struct task_struct *task, struct path *root)
 }
 
 /**
- * codectl_get_origin() - what the code of a registration is called, and by whom
+ * codectl_get_origin() - get the names of the code of a registration, and their source
  * @mm: the address space
- * @root: root folder of its process, by which files have their ids, or NULL for the
+ * @root: root directory of its process, by which files have their ids, or NULL for the
  *	caller's
  * @wait: whether to wait for the file
  * @region: the registration, which has to outlive @origin
- * @query: where ids and numbers are stored, after codectl_fill_query()
- * @origin: where names are stored, for codectl_put_origin() on success
+ * @query: where to store ids and numbers, after codectl_fill_query()
+ * @origin: where to store names, for codectl_put_origin() on success
  *
  * Context: process; may sleep, and wait for the file: no lock held.
- * Return: 0, -ESRCH if the last user of @mm has gone, or -ENOMEM.
+ * Return: 0, -ESRCH if the last user of @mm is gone, or -ENOMEM.
  */
 int codectl_get_origin(struct mm_struct *mm, const struct path *root, bool wait,
 		       const struct codectl_region *region,
@@ -347,7 +348,7 @@ int codectl_get_origin(struct mm_struct *mm, const struct path *root, bool wait,
 }
 
 /**
- * codectl_put_origin() - give back what codectl_get_origin() took
+ * codectl_put_origin() - release what codectl_get_origin() took
  * @origin: what it took
  */
 void codectl_put_origin(struct codectl_origin *origin)

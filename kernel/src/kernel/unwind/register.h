@@ -10,7 +10,7 @@ struct codectl_region;
 int codectl_read_jit(const void __user *uinfo, size_t usize,
 		     struct codectl_region **region);
 
-/* Can all of it be in user space, and is it something? */
+/* Is the range not empty, and can all of it be in user space? */
 static inline bool codectl_range_ok(u64 start, u64 end)
 {
 	return start < end && end <= TASK_SIZE_MAX;

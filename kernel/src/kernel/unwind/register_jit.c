@@ -81,13 +81,13 @@ static int codectl_check_jit(const struct code_jit_info *info,
 }
 
 /**
- * codectl_read_jit() - read what a range of compiled code is
+ * codectl_read_jit() - read the description of a range of compiled code
  * @uinfo: a &struct code_jit_info in user space
  * @usize: its size, at most a page
- * @region: where the registration is stored, for codectl_region_put()
+ * @region: where to store the registration, for codectl_region_put()
  *
  * Context: process; may fault.
- * Return: 0, or a negative error, as the structure says.
+ * Return: 0, or a negative error, as described with the structure.
  */
 int codectl_read_jit(const void __user *uinfo, size_t usize,
 		     struct codectl_region **region)

@@ -2,22 +2,21 @@
 /*
  * Registry of the code in an address space
  *
- * mm->codectl points to a tree of registrations, ordered by text range, or is
- * NULL where nothing is registered.
+ * mm->codectl points to a tree of registrations, ordered by text range, or is NULL if
+ * nothing is registered.
  *
  * Writers hold the mmap lock for writing: registering, unregistering and mapping
- * changes exclude one another.  fork() lets the child share the registry of its
- * parent.  A registry that is shared does not change: whoever wants to change it
- * replaces it, in its own address space, with a copy of its own.  Only the holder
- * of the mmap lock of an address space can turn a registry that this address space
- * has for itself into a shared one, so seeing a reference count of 1 under that
- * lock is final.
+ * changes exclude one another.  fork() lets the child share the registry of its parent.
+ * A shared registry does not change: whoever wants to change it replaces it, in its own
+ * address space, by a copy.  Only the holder of the mmap lock of an address space can
+ * turn a registry that this address space has for itself into a shared one, so a
+ * reference count of 1 seen under that lock is final.
  *
- * Lookups search under RCU, while a writer moves nodes: lookup.c.
+ * Lookups search under RCU, while a writer moves nodes: see lookup.c.
  *
- * Generations come from one counter for all address spaces, so that neither a
- * registry nor a registration ever has the generation of another; but copies of a
- * registration have that of the original.
+ * Generations come from one counter for all address spaces, so that no registry and no
+ * registration ever has the generation of another; but copies of a registration have
+ * that of the original.
  */
 #include <linux/codectl.h>
 #include <linux/mm.h>
@@ -36,9 +35,9 @@ static atomic64_t codectl_gen = ATOMIC64_INIT(0);
 static struct kmem_cache *codectl_region_cachep __ro_after_init;
 
 /**
- * codectl_next_id() - a number that nothing else gets
+ * codectl_next_id() - get a number that nothing else gets
  *
- * What registries, registrations and files are told apart by.
+ * Tells registries, registrations and files apart.
  *
  * Return: the number, greater than all before.
  */
@@ -78,7 +77,7 @@ void codectl_region_put(struct codectl_region *region)
 	kfree_rcu(region, rcu);
 }
 
-/* As codectl_region_put(), where no lookup can come upon it any more. */
+/* As codectl_region_put(), when no lookup can find it any more. */
 static void codectl_region_put_now(struct codectl_region *region)
 {
 	if (!refcount_dec_and_test(&region->ref))
@@ -209,7 +208,7 @@ static struct codectl_registry *codectl_registry_own(struct mm_struct *mm,
 	struct codectl_registry *old = codectl_registry_locked(mm);
 	struct codectl_registry *reg;
 
-	/* After the release in codectl_registry_put() of whoever had a share. */
+	/* After the release in codectl_registry_put() by whoever had a share. */
 	if (old && refcount_read(&old->ref) == 1)
 		return old;
 
@@ -235,8 +234,8 @@ static void codectl_registry_drop(struct mm_struct *mm)
 }
 
 /*
- * As codectl_registry_own(), for what cannot be refused any more: the allocations do
- * not fail.  Should one do so all the same, what the address space loses is its
+ * As codectl_registry_own(), for changes that cannot be refused any more: the
+ * allocations do not fail.  Should one fail all the same, the address space loses its
  * tables: better than to keep one for code that is gone.
  */
 static struct codectl_registry *codectl_registry_must_own(struct mm_struct *mm)
@@ -287,7 +286,7 @@ struct codectl_place {
 	struct rb_node	**link;
 };
 
-/* One that it overlaps, or else NULL, and @place is where it goes. */
+/* Returns one that it overlaps, or else NULL, with its place in @place. */
 static struct codectl_region *
 codectl_find_place(struct codectl_registry *reg,
 		   const struct codectl_region *region,
@@ -312,16 +311,16 @@ codectl_find_place(struct codectl_registry *reg,
 	return NULL;
 }
 
-/* What a registration may replace of those that it overlaps. */
+/* Of the registrations that a new one overlaps, those that it may replace. */
 struct codectl_overlap {
 	unsigned int	nr;
 	unsigned int	claim_bytes;
 };
 
 /*
- * Counts the registrations that overlap a range.  Returns 0, or -EEXIST where one of
- * them is not to be replaced: ELF objects are, by ELF objects, once something was
- * mapped over their text.
+ * Counts the registrations that overlap a range.  Returns 0, or -EEXIST if one of them
+ * must not be replaced: ELF objects may be, by ELF objects, once something was mapped
+ * over their text.
  */
 static int codectl_count_overlap(const struct codectl_registry *reg,
 				 const struct codectl_region *region,
@@ -356,7 +355,7 @@ static int codectl_check_room(const struct codectl_registry *reg,
 	return nr >= max || bytes > CODECTL_CLAIM_BYTES ? -ENOSPC : 0;
 }
 
-/* Lookups may miss what is below a node that is moved. */
+/* Lookups may miss what is below a node that is being moved. */
 static void codectl_tree_insert(struct codectl_registry *reg,
 				struct codectl_region *region,
 				const struct codectl_place *place)
@@ -388,7 +387,7 @@ static void codectl_erase_region(struct mm_struct *mm,
 	reg->nr--;
 	reg->claim_bytes -= codectl_claim_bytes(region);
 	codectl_registry_changed(mm, reg);
-	/* Not where fork() leaves out of the child what the parent keeps. */
+	/* Not if fork() leaves out of the child what the parent keeps. */
 	if (mm == current->mm)
 		trace_code_unregister(task_tgid_nr(current), region, reason);
 	codectl_region_put(region);
@@ -418,11 +417,11 @@ static void codectl_drop_overlap(struct mm_struct *mm, unsigned long start,
  * @region: the registration; on success the registry has a reference of its own
  * @max: how many registrations the address space may have
  *
- * An ELF registration replaces those of ELF objects that something was mapped over.
+ * An ELF registration replaces those of ELF objects whose text was mapped over.
  *
  * Context: holds the mmap lock of @mm for writing; may sleep.
- * Return: 0, -EEXIST if its text overlaps that of another registration,
- * -ENOSPC at the limit or without room for its claim, or -ENOMEM.
+ * Return: 0, -EEXIST if its text overlaps that of another registration, -ENOSPC at the
+ * limit or if there is no room for its claim, or -ENOMEM.
  */
 int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
 		   unsigned int max)
@@ -471,7 +470,7 @@ int codectl_insert(struct mm_struct *mm, struct codectl_region *region,
  * Does not wait for lookups: they discard what they found.
  *
  * Context: holds the mmap lock of @mm for writing; may sleep.
- * Return: 0, -ENOENT, or -ENOMEM, from which a shared registry alone can suffer.
+ * Return: 0, -ENOENT, or -ENOMEM, which only a shared registry can cause.
  */
 int codectl_erase(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
@@ -513,7 +512,7 @@ static void codectl_mark_overlap(struct mm_struct *mm, unsigned long start,
 void __codectl_unmap(struct mm_struct *mm, unsigned long start,
 		     unsigned long end, bool replaced)
 {
-	/* Nothing covers an empty range, though text may lie around it. */
+	/* An empty range is covered by nothing, even if there is text around it. */
 	if (start >= end)
 		return;
 
@@ -533,9 +532,9 @@ void __codectl_dup_mmap(struct mm_struct *mm, struct codectl_registry *reg)
 }
 
 /*
- * Nobody is told where another task than one of the process was the last to use
- * the address space: whose it was is not known any more.  An exiting task gives up its
- * own before its files, and those of others, as a monitor of userfaultfd, after them.
+ * Nothing is traced if a task of another process was the last to use the address space:
+ * it is no longer known whose it was.  An exiting task gives up its own address space
+ * before its files, and others', as a userfaultfd monitor does, after them.
  */
 static bool codectl_exit_reason(unsigned int *reason)
 {
@@ -548,7 +547,7 @@ static bool codectl_exit_reason(unsigned int *reason)
 	return unwind_deferred_in_exec();
 }
 
-/* Nobody changes it: others that have a share copy it first. */
+/* Nobody changes it: others that share it copy it first. */
 static void codectl_trace_exit(const struct codectl_registry *reg)
 {
 	struct rb_node *node;
@@ -563,8 +562,8 @@ static void codectl_trace_exit(const struct codectl_registry *reg)
 }
 
 /*
- * @mm has no users any more, so that nobody can look up in it, but others may share
- * its registry.
+ * @mm has no users any more, so nobody can look up in it, but others may share its
+ * registry.
  */
 void __codectl_mm_exit(struct mm_struct *mm)
 {

@@ -18,7 +18,7 @@
 
 /**
  * struct codectl_claim - what the registrant says about its text
- * @ref: copies of the registration that have it
+ * @ref: number of copies of the registration that have it
  * @bytes: memory that it takes
  * @debug_link_crc: CRC-32 of the .gnu_debuglink section
  * @build_id_len: bytes in @build_id
@@ -26,7 +26,7 @@
  * @pathname: path of the file, or NULL
  * @debug_link: name in .gnu_debuglink, or NULL
  *
- * Nobody has checked any of it.
+ * None of it has been checked.
  */
 struct codectl_claim {
 	refcount_t	ref;
@@ -41,8 +41,8 @@ struct codectl_claim {
 /**
  * struct codectl_tables - the unwind tables of a registration
  * @is_jit: whether they are those of compiled code
- * @sframe: if not, an SFrame section: @sframe.start == @sframe.end without one,
- *	@sframe.fdes == 0 while nobody has read the header
+ * @sframe: if not, an SFrame section: @sframe.start == @sframe.end if there is none,
+ *	@sframe.fdes == 0 until the header has been read
  * @jit: if so, rows and a default rule
  */
 struct codectl_tables {
@@ -60,7 +60,7 @@ struct codectl_tables {
  * @text_end: end of the text
  * @gen: value of the global counter when it was registered
  * @tables: its tables
- * @ref: its registry, and callers that hold it
+ * @ref: references by its registry and by callers
  * @mapped_over: something was mapped over its text; under the lock of its registry
  * @elf_start: first byte of the object
  * @elf_end: end of the object
@@ -68,12 +68,12 @@ struct codectl_tables {
  *	registered, or 0
  * @inode_gen: generation of its inode
  * @ino: number of its inode
- * @text_offset: where in that file the text begins
+ * @text_offset: offset in that file at which the text begins
  * @claim: what was claimed about it, or NULL
  * @rcu: defers freeing until no lookup reads it
  *
- * Nothing but @node, @ref and @mapped_over changes once it is in a registry, and it
- * is never in another one.
+ * Only @node, @ref and @mapped_over change once it is in a registry, and it is never in
+ * another one.
  */
 struct codectl_region {
 	struct rb_node		node;
@@ -95,7 +95,7 @@ struct codectl_region {
 
 #define codectl_entry(n)	rb_entry(n, struct codectl_region, node)
 
-/* Memory for all claims of an address space: nobody needs them to be unwound. */
+/* Memory for all claims of an address space, which unwinding does not need. */
 #define CODECTL_CLAIM_BYTES	SZ_256K
 
 /**
@@ -103,8 +103,8 @@ struct codectl_region {
  * @gen: value of the global counter when it last changed
  * @tree: the registrations, by text
  * @seq: odd while nodes of @tree are moved, so that a search may miss others
- * @ref: address spaces that have it
- * @nr: registrations in it
+ * @ref: number of address spaces that have it
+ * @nr: number of registrations in it
  * @claim_bytes: memory that their claims take
  * @exclusive: this registry was never that of another address space
  * @free_work: frees it after a grace period
@@ -158,15 +158,14 @@ bool codectl_find_gap(struct mm_struct *mm, u64 gen, unsigned long addr,
 bool codectl_remains(struct mm_struct *mm, const struct codectl_lookup *lookup);
 
 /**
- * codectl_valid() - was a registration there until now?
+ * codectl_valid() - has a registration been there until now?
  * @mm: the address space
  * @lookup: what codectl_find() found
  *
- * If so, everything that was read from its tables since codectl_find() was
- * theirs.
+ * If so, everything that was read from its tables since codectl_find() belonged to it.
  *
  * Context: as codectl_find().
- * Return: whether it was.
+ * Return: whether it has.
  */
 static __always_inline bool codectl_valid(struct mm_struct *mm,
 					  const struct codectl_lookup *lookup)

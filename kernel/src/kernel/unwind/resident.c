@@ -2,10 +2,10 @@
 /*
  * Tables in the kernel's own memory
  *
- * An SFrame section is read once, row by row and by the decoder that reads sections
- * of user memory everywhere else, and becomes a table of a form of its own: a lookup
- * in it takes no access to user memory, cannot fail, and need not trust the section
- * to stay what it was.
+ * An SFrame section is read once, row by row, by the decoder that otherwise reads
+ * sections in user memory, and becomes a table in a format of its own: a lookup in it
+ * needs no access to user memory, cannot fail, and need not trust the section to stay
+ * what it was.
  */
 #include <linux/cleanup.h>
 #include <linux/err.h>
@@ -18,24 +18,24 @@
 
 #include "resident.h"
 
-/* Numbers of rules are 16 bits wide; there are some thousand in the largest libraries. */
+/* Rule numbers are 16 bits wide; the largest libraries have some thousand rules. */
 #define RESIDENT_MAX_RULES	U16_MAX
-/* Slots for them while they are collected. */
+/* Slots for the rules while they are collected. */
 #define RESIDENT_HASH_BITS	17
-/* Rules of the kind that no compiler makes many of. */
+/* Rules of the kind that no compiler emits many of. */
 #define RESIDENT_MAX_STEPS	1024
-/* Entries of the index that any table may have, and those for each of its rows. */
+/* Index entries that any table may have, and those for each of its rows. */
 #define RESIDENT_FREE_BLOCKS	65536
 #define RESIDENT_ROW_BLOCKS	16
 
 /**
- * struct resident_builder - a table while it is made
+ * struct resident_builder - a table being built
  * @table: the table
- * @room: room in its rows
- * @rules_room: room in its rules
+ * @room: number of rows that there is memory for
+ * @rules_room: number of rules that there is memory for
  * @max: memory that it may take
  * @end: end of what it covers so far
- * @hash: number of the rule with this hash, plus 1, or 0
+ * @hash: for each hash, the number of the rule plus 1, or 0
  */
 struct resident_builder {
 	struct resident_table	*table;
@@ -50,7 +50,7 @@ struct resident_builder {
  * resident_free() - free a table
  * @table: the table, or NULL
  *
- * Context: process; nobody looks it up any more.
+ * Context: process; nobody looks up in it any more.
  */
 void resident_free(struct resident_table *table)
 {
@@ -65,7 +65,7 @@ void resident_free(struct resident_table *table)
 	kfree(table);
 }
 
-/* Changes the room in an array from @old to @new entries. */
+/* Resizes an array from @old to @new entries. */
 static int resident_resize(struct resident_builder *b, void **array,
 			   size_t size, size_t old, size_t new)
 {
@@ -114,7 +114,7 @@ static int resident_resize_rules(struct resident_builder *b, u32 room)
 	return ret;
 }
 
-/* The number of a rule, which is new or not. */
+/* The number of a rule, which is added if it is new. */
 static int resident_add_rule(struct resident_builder *b, u64 rule)
 {
 	struct resident_table *table = b->table;
@@ -178,7 +178,7 @@ static int resident_add_step(struct resident_builder *b,
 	return nr;
 }
 
-/* From @start on this is the rule. */
+/* From @start on, this is the rule. */
 static int resident_add_row(struct resident_builder *b, unsigned long start,
 			    u64 rule)
 {
@@ -203,7 +203,7 @@ static int resident_add_row(struct resident_builder *b, unsigned long start,
 	return 0;
 }
 
-/* The word for what the section says of an address, or a negative error. */
+/* The word for what the section says about an address, or a negative error. */
 static int resident_get_rule(struct resident_builder *b,
 			     const struct sframe_section *sec,
 			     unsigned long addr, u64 *rule, u32 *size)
@@ -231,7 +231,10 @@ static int resident_get_rule(struct resident_builder *b,
 	return 0;
 }
 
-/* The rows of a function from @start to @end, which the next one may have cut short. */
+/*
+ * Adds the rows of a function from @start to @end, which the next one may have cut
+ * short.
+ */
 static int resident_add_function(struct resident_builder *b,
 				 const struct sframe_section *sec,
 				 unsigned long start, unsigned long end)
@@ -263,7 +266,7 @@ static int resident_add_function(struct resident_builder *b,
 	return 0;
 }
 
-/* Addresses that a section may say something of, the last of which an end can have. */
+/* Is the extent at or above the base, with an end that fits into an offset? */
 static bool resident_extent_ok(const struct resident_table *table,
 			       unsigned long start, u32 size)
 {
@@ -308,7 +311,7 @@ static int resident_make_blocks(struct resident_builder *b)
 	u32 nr = (table->size >> RESIDENT_BLOCK_SHIFT) + 1, i, row = 0;
 	int ret;
 
-	/* Two functions at either end of 4 GiB would take the room of all files. */
+	/* Two functions 4 GiB apart would take the room of all files. */
 	if (nr > RESIDENT_FREE_BLOCKS + (u64)RESIDENT_ROW_BLOCKS * table->nr_rows)
 		return -E2BIG;
 
@@ -350,18 +353,18 @@ static int resident_fill(struct resident_builder *b,
 }
 
 /**
- * resident_build() - make a table of an SFrame section
+ * resident_build() - build a table from an SFrame section
  * @sec: the section, in the memory of the current task, with its header set
  * @max: bytes that the table may take
  *
- * What the section says may change while it is read: the table has what it said.
+ * The section may change while it is read: the table has what was read.
  *
  * Context: process; may fault.
  * Return: the table, for resident_free(), or an error: -EINVAL if the section is
- * malformed anywhere or its FDEs are not sorted, -EOPNOTSUPP for an encoding that
- * is not decoded, -ENODATA without a function, -EFAULT if it cannot be read,
- * -ENOSPC beyond @max, -E2BIG where there are too many rules or too few rows for
- * so much text, -EINTR, -ENOMEM.
+ * malformed anywhere or its FDEs are not sorted, -EOPNOTSUPP for an encoding that is
+ * not decoded, -ENODATA if there is no function, -EFAULT if it cannot be read, -ENOSPC
+ * if the table would exceed @max, -E2BIG if there are too many rules, or too few rows
+ * for so much text, -EINTR, -ENOMEM.
  */
 struct resident_table *resident_build(const struct sframe_section *sec,
 				      size_t max)

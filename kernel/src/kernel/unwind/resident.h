@@ -11,22 +11,22 @@
 
 /**
  * struct resident_table - what an SFrame section says, in the kernel's memory
- * @base: address, as linked, of the first byte that it covers
+ * @base: link-time address of the first byte that it covers
  * @size: bytes from there to the end of the last function
  * @nr_rows: entries in @starts and @which
  * @nr_rules: entries in @rules
  * @nr_steps: entries in @steps
  * @blocks: for every 64 bytes, the row of the first of them
- * @starts: where each row starts, counted from @base, in ascending order, and after
- *	the last one U32_MAX
- * @which: the rule of each row, in @rules
+ * @starts: where each row starts, counted from @base, in ascending order; U32_MAX after
+ *	the last one
+ * @which: the rule of each row, as its number in @rules
  * @rules: the rules, each once: %KEPT_UNCOVERED between functions, %KEPT_NOTHING in
- *	those that there is no rule for, and with %KEPT_ASIDE the number of the rule in
- *	@steps in the upper half
+ *	functions without a rule, and with %KEPT_ASIDE the number of the rule in @steps
+ *	in the upper half
  * @steps: rules that do not fit into a word
- * @bytes: memory that all of it takes
+ * @bytes: total memory that it takes
  *
- * It was made of a section that was checked by that, does not change, and can be
+ * Building it has checked the section that it is from; it does not change, and can be
  * read in any context.
  */
 struct resident_table {
@@ -43,7 +43,7 @@ struct resident_table {
 	size_t			bytes;
 };
 
-/* There are three rows in so many bytes, and never more than 64. */
+/* Some three rows are in so many bytes, and never more than 64. */
 #define RESIDENT_BLOCK_SHIFT	6
 
 struct resident_table *resident_build(const struct sframe_section *sec,
@@ -51,8 +51,9 @@ struct resident_table *resident_build(const struct sframe_section *sec,
 void resident_free(struct resident_table *table);
 
 /*
- * The last row that starts at or before @off, which is less than @table->size; the branch
- * that found it so may have been predicted, for an address that user space has chosen.
+ * The last row that starts at or before @off, which is less than @table->size; the
+ * branch that established this may have been predicted, for an address that user space
+ * has chosen.
  */
 static __always_inline u32 resident_row(const struct resident_table *table,
 					u32 off)
@@ -84,7 +85,7 @@ static inline bool resident_is_signal(const struct resident_table *table,
 
 /*
  * As resident_find() for an address in [@table->base, @table->base + @table->size), or
- * one after it if not @exact; what does not fit into a word is left where it is.
+ * one after it if not @exact; leaves what does not fit into a word where it is.
  */
 static __always_inline u64 resident_find_word(const struct resident_table *table,
 					      unsigned long addr, bool exact)
@@ -106,17 +107,16 @@ static __always_inline u64 resident_find_word(const struct resident_table *table
 /**
  * resident_find() - find the rule for a frame
  * @table: the table
- * @addr: the address that the frame is at or returns to, as linked
- * @exact: whether it is there, or only returns there
- * @step: where the rule is stored if it does not fit into a word
+ * @addr: link-time address that the frame is at or returns to
+ * @exact: whether it is there, rather than returning there
+ * @step: where to store the rule if it does not fit into a word
  *
- * A return address may lie behind the last byte of the calling function, so that the
- * byte before it is what is looked up; but a signal handler returns to code that
- * nobody called.
+ * A return address may be one past the last byte of the calling function, so the byte
+ * before it is looked up; but a signal handler returns to code that nobody called.
  *
  * Context: any.
- * Return: the rule, %KEPT_UNCOVERED where no function is, %KEPT_NOTHING in one that
- * has no rule there.
+ * Return: the rule, %KEPT_UNCOVERED outside of functions, %KEPT_NOTHING in a function
+ * that has no rule there.
  */
 static __always_inline u64 resident_find(const struct resident_table *table,
 					 unsigned long addr, bool exact,
@@ -135,13 +135,13 @@ static __always_inline u64 resident_find(const struct resident_table *table,
 }
 
 /**
- * resident_find_hole() - find how far around an address no function is
+ * resident_find_hole() - find how far around an address there is no function
  * @table: the table, which covers the address
  * @addr: the address
- * @bias: what to add to it for an address as linked
- * @start: where the hole starts, if that is not below what it is already
- * @end: where it ends, if that is not above what it is already; but for its last byte:
- *	what returns to the end of a hole may return to a signal's frame
+ * @bias: what to add to it to get its link-time address
+ * @start: raised to where the hole starts, if that is higher
+ * @end: lowered to where the hole ends, less its last byte, if that is lower: what
+ *	returns to the end of a hole may return to a signal's frame
  *
  * Context: any.
  * Return: whether there is one.

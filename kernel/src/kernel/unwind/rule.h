@@ -36,12 +36,11 @@ struct unwind_loc {
  * @fp: the caller's frame pointer
  * @flags: UNWIND_RULE_*
  *
- * With %UNWIND_RULE_COMMON the CFA is SP or FP with an offset, the return address
- * on the stack, at the CFA or below, and FP too, or still in place, or lost.
- * %UNWIND_RULE_OUTERMOST, _SIGNAL and _EXACT rule it out.
- * With %UNWIND_RULE_SIGNAL the CFA may be anywhere.  Without %UNWIND_RULE_EXACT
- * beside it, the kernel's frame for a signal is at SP.
- * There, and with %UNWIND_RULE_OUTERMOST, there is nothing in @cfa, @ra and @fp.
+ * With %UNWIND_RULE_COMMON the CFA is SP or FP plus an offset, the return address is on
+ * the stack, at the CFA or below, and FP is there too, or still in place, or lost.
+ * %UNWIND_RULE_OUTERMOST, _SIGNAL and _EXACT exclude it.  With %UNWIND_RULE_SIGNAL the
+ * CFA may be anywhere.  Without %UNWIND_RULE_EXACT beside it, the kernel's frame for a
+ * signal is at SP.  Then, and with %UNWIND_RULE_OUTERMOST, @cfa, @ra and @fp are empty.
  */
 struct unwind_step {
 	struct unwind_loc	cfa;
@@ -51,7 +50,7 @@ struct unwind_step {
 };
 
 /**
- * struct unwind_rule - what a table says of a frame
+ * struct unwind_rule - what a table says about a frame
  * @step: how to go to the caller
  * @cfa: that of @step
  * @ra: that of @step

@@ -2,12 +2,12 @@
 /*
  * What walks have found in the tables of an address space
  *
- * Most stacks that are taken of a program have most frames in common with the ones
- * before, be they those of other threads.
+ * Most stacks taken of a program share most frames with earlier ones, even with those
+ * of other threads.
  *
- * The memory is the tracer's more than the program's: it is not charged to it,
- * nobody waits for it, and it goes when it is wanted for something else, when no
- * stack was taken for a while, or with the address space.
+ * The memory is the tracer's rather than the program's: it is not charged to the
+ * program, nobody waits for it, and it is freed when it is wanted for something else,
+ * when no stack was taken for a while, or with the address space.
  */
 #include <linux/array_size.h>
 #include <linux/build_bug.h>
@@ -27,16 +27,19 @@
 #include "granules.h"
 #include "rule_cache.h"
 
-/* In the place of the cache of an address space of which one stack was taken. */
+/* In place of the cache of an address space of which one stack was taken. */
 #define RULE_CACHE_WANTED	((struct rule_cache *)1)
 
-/* How long a cache lies idle until it is freed, and how often they are looked at. */
+/* How long a cache may be idle before it is freed, and how often that is checked. */
 #define RULE_CACHE_IDLE		(HZ / 2)
 #define RULE_CACHE_PERIOD	(HZ / 4)
 
 static struct kmem_cache *rule_cache_cachep __ro_after_init;
 
-/* Who has which cache: the list, the number, and mm_struct.unwind_rules but for its reading. */
+/*
+ * Protects the list of caches, their number, and mm_struct.unwind_rules but for reading
+ * it.
+ */
 static DEFINE_SPINLOCK(rule_caches_lock);
 static LIST_HEAD(rule_caches);
 static unsigned long nr_rule_caches;
@@ -48,7 +51,7 @@ static struct rule_cache *rule_cache_alloc(u64 gen)
 {
 	struct rule_cache *cache;
 
-	/* A task that exits shall not ask for memory that it hardly uses. */
+	/* An exiting task must not ask for memory that it will hardly use. */
 	if (current->flags & PF_EXITING)
 		return NULL;
 
@@ -89,7 +92,7 @@ static struct rule_cache *rule_cache_add(u64 gen)
 	return NULL;
 }
 
-/* Takes a cache away from its address space, to which it then is a reference less. */
+/* Takes a cache away from its address space, whose reference the caller then drops. */
 static void rule_cache_remove(struct rule_cache *cache)
 {
 	lockdep_assert_held(&rule_caches_lock);
@@ -112,7 +115,7 @@ static struct rule_cache *rule_cache_of(struct mm_struct *mm, u64 gen)
 	}
 	if (cache == RULE_CACHE_WANTED)
 		return rule_cache_add(gen);
-	/* One of another epoch is of no use to anybody, and is freed as idle. */
+	/* One of another epoch is of no use to anybody, and is freed once idle. */
 	if (cache->epoch != gen >> 32 || !refcount_inc_not_zero(&cache->ref))
 		return NULL;
 
@@ -121,9 +124,9 @@ static struct rule_cache *rule_cache_of(struct mm_struct *mm, u64 gen)
 
 /**
  * rule_cache_get() - get the cache of the current task's address space for a walk
- * @walk: the walk, whose @walk->gen is not 0; its @walk->cache may be NULL then
+ * @walk: the walk, whose @walk->gen is not 0; its @walk->cache may be NULL afterwards
  *
- * The first walk has none, as there may never be another.
+ * The first walk gets none, as there may never be another.
  *
  * Context: process; rule_cache_put() has to follow.
  */
@@ -134,8 +137,8 @@ void rule_cache_get(struct rule_walk *walk)
 		return;
 
 	/*
-	 * While somebody writes it is odd: with the even value before, nothing
-	 * that is copied is used.  Pairs with rule_cache_unlock().
+	 * Odd while somebody writes: with the even value before, nothing that is copied
+	 * is used.  Pairs with rule_cache_unlock().
 	 */
 	walk->seq = smp_load_acquire(&walk->cache->seq) & ~1UL;
 }
@@ -144,7 +147,7 @@ void rule_cache_get(struct rule_walk *walk)
  * rule_cache_peek() - use the cache of the current task's address space, if there is one
  * @walk: the walk, which holds no reference to it
  *
- * Context: any, under RCU, which keeps it.
+ * Context: any, under RCU, which keeps the cache.
  */
 void rule_cache_peek(struct rule_walk *walk)
 {
@@ -171,7 +174,7 @@ static void rule_cache_unref(struct rule_cache *cache)
 }
 
 /**
- * rule_cache_put() - give the cache of a walk back
+ * rule_cache_put() - release the cache of a walk
  * @walk: the walk
  */
 void rule_cache_put(struct rule_walk *walk)
@@ -182,7 +185,7 @@ void rule_cache_put(struct rule_walk *walk)
 	if (!cache)
 		return;
 
-	/* No store where it is not needed: it is shared with other processors. */
+	/* No store unless it is needed: the line is shared with other CPUs. */
 	if (READ_ONCE(cache->used) != now)
 		WRITE_ONCE(cache->used, now);
 	rule_cache_unref(cache);
@@ -193,7 +196,7 @@ void __codectl_rules_exit(struct mm_struct *mm)
 {
 	struct rule_cache *cache = rcu_access_pointer(mm->unwind_rules);
 
-	/* Nobody walks in it, so that it can only be taken away. */
+	/* Nobody walks in it, so it can only be taken away. */
 	if (cache == RULE_CACHE_WANTED)
 		return;
 
@@ -205,7 +208,7 @@ void __codectl_rules_exit(struct mm_struct *mm)
 	kmem_cache_free(rule_cache_cachep, cache);
 }
 
-/* Those that have been idle for so long, @max at most; returns how many. */
+/* Frees those that have been idle for so long, @max at most; returns how many. */
 static unsigned long rule_cache_free_idle(unsigned long idle, unsigned long max)
 {
 	struct rule_cache *cache, *next;
@@ -234,7 +237,10 @@ static void rule_cache_age_all(struct work_struct *work)
 		schedule_delayed_work(&rule_cache_work, RULE_CACHE_PERIOD);
 }
 
-/* The generation of the registration that a walk has looked up last, 0 if untold. */
+/*
+ * The generation of the registration that a walk has looked up last, or 0 if that
+ * cannot be said.
+ */
 static u32 rule_walk_region(const struct rule_walk *walk)
 {
 	const struct codectl_lookup *last = &walk->last;
@@ -243,7 +249,7 @@ static u32 rule_walk_region(const struct rule_walk *walk)
 	       last->gen >> 32 == walk->gen >> 32 ? last->gen : 0;
 }
 
-/* Is a registration still there?  It is what the walk has looked up last then. */
+/* Is a registration still there?  If so, it is the one that the walk has looked up last. */
 static bool rule_walk_enter(struct rule_walk *walk, unsigned long ip, u32 region)
 {
 	if (!region)
@@ -257,12 +263,12 @@ static bool rule_walk_enter(struct rule_walk *walk, unsigned long ip, u32 region
 	return true;
 }
 
-/* Another writer is not waited for, since it may have been preempted. */
+/* Does not wait for another writer, which may have been preempted. */
 static bool rule_cache_trylock(struct rule_walk *walk)
 {
 	unsigned long seq = walk->seq;
 
-	/* A full barrier: what is written then comes after, for readers. */
+	/* A full barrier: for readers, what is written next comes after it. */
 	return try_cmpxchg(&walk->cache->seq, &seq, seq + 1);
 }
 
@@ -280,7 +286,7 @@ static void held_rule_write(struct held_rule *held, const struct held_rule *new)
 	WRITE_ONCE(held->region, new->region);
 }
 
-/* Where a rule goes: where it was, to the first place that is free, or anywhere. */
+/* Where a rule goes: where it was, into the first free place, or anywhere. */
 static struct rule_slot *rule_cache_place(struct rule_cache *cache,
 					  unsigned long key)
 {
@@ -291,7 +297,7 @@ static struct rule_slot *rule_cache_place(struct rule_cache *cache,
 	struct rule_slot *slot;
 	unsigned int i, way;
 
-	/* No place becomes free again: a rule is before the first one that is. */
+	/* No place becomes free again: a rule is before the first free one. */
 	for (i = 0; i < ARRAY_SIZE(sets); i++) {
 		for (way = 0; way < RULE_CACHE_WAYS; way++) {
 			slot = &sets[i][way];
@@ -308,7 +314,7 @@ static struct rule_slot *rule_cache_place(struct rule_cache *cache,
  * rule_cache_keep() - keep what was found for a frame
  * @walk: the walk, with a cache, which has just found @walk->found
  * @ip: address of the frame
- * @exact: whether the frame is there, or only returns to it
+ * @exact: whether the frame is there, rather than returning there
  * @rule: the rule
  */
 void rule_cache_keep(struct rule_walk *walk, unsigned long ip, bool exact,
@@ -345,7 +351,7 @@ void rule_cache_keep(struct rule_walk *walk, unsigned long ip, bool exact,
 	rule_cache_unlock(walk);
 }
 
-/* Copies what is at a place; false if somebody writes. */
+/* Copies what is at a place; false if somebody is writing. */
 static bool rule_cache_copy(struct rule_walk *walk, unsigned long seq,
 			    const struct held_rule *held, struct held_rule *copy)
 {
@@ -358,10 +364,10 @@ static bool rule_cache_copy(struct rule_walk *walk, unsigned long seq,
 	return seq == walk->seq && READ_ONCE(walk->cache->seq) == seq;
 }
 
-/* The registry has changed, the registration that the rule is of has not. */
+/* The registry has changed, the registration that the rule belongs to has not. */
 static void rule_cache_renew(struct rule_walk *walk, struct held_rule *held)
 {
-	/* It is that rule still, as nobody has written since it was copied. */
+	/* It is still that rule, as nobody has written since it was copied. */
 	if (!rule_cache_trylock(walk))
 		return;
 
@@ -382,16 +388,16 @@ static u64 rule_cache_row(struct rule_walk *walk, const struct held_rule *held,
 	      jit_row_remains(row, jit->seq, held->seen, &fre)))
 		return 0;
 
-	/* Unregistered meanwhile, the memory of the row may be anybody's. */
+	/* If it was unregistered meanwhile, the memory of the row may be anybody's. */
 	return codectl_valid(current->mm, &walk->last) ?
 	       codectl_row_kept(&fre) : 0;
 }
 
 /**
- * rule_cache_look() - find what was found before
+ * rule_cache_look() - look up what was found before
  * @walk: the walk, with a cache
  * @ip: address of the frame
- * @exact: whether the frame is there, or only returns to it
+ * @exact: whether the frame is there, rather than returning there
  * @slot: the slot for the frame, or NULL
  *
  * Context: may fault, unless page faults are disabled.
@@ -406,7 +412,7 @@ u64 rule_cache_look(struct rule_walk *walk, unsigned long ip, bool exact,
 	struct held_rule copy;
 
 	walk->seq = seq & ~1UL;
-	/* It may be that of another frame by now. */
+	/* It may be another frame's by now. */
 	if (!held && slot && READ_ONCE(slot->key) == rule_cache_key(ip, exact))
 		held = &slot->held;
 	if (!held || !rule_cache_copy(walk, seq, held, &copy))

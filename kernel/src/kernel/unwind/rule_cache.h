@@ -16,7 +16,7 @@
 #include "registry.h"
 #include "rule.h"
 
-/* Slots that a key may be in, from each of the two that its hash says. */
+/* Slots that a key may be in, from each of the two that its hash gives. */
 #define RULE_CACHE_WAYS		4
 #define RULE_CACHE_SIZE		SZ_8K
 #define RULE_CACHE_SLOTS						\
@@ -25,11 +25,10 @@
 /**
  * struct found_rule - a rule and where it comes from
  * @rule: the rule
- * @lasting: whether it holds as long as the registry does not change, and the
- *	row does not retire
- * @own: whether as long as its registration is there, whatever else changes
+ * @lasting: whether it holds until the registry changes or the row retires
+ * @own: whether it holds while its registration is there, whatever else changes
  * @uniform: whether it holds for all that it covers, in the same way
- * @place: where the row is, if it is one
+ * @place: where the row is, if it comes from one
  */
 struct found_rule {
 	struct unwind_rule	rule;
@@ -42,12 +41,12 @@ struct found_rule {
 /**
  * struct held_rule - a rule and what it depends on
  * @rule: the rule, 0 for none
- * @seen: generation of the registry in which it was last known to hold; of a row,
- *	what its counter was instead
- * @region: generation of the registration that it is of, 0 if it depends on
- *	others too
+ * @seen: generation of the registry in which it was last known to hold; for a row, the
+ *	value of its counter instead
+ * @region: generation of the registration that it belongs to, 0 if it depends on
+ *	others, too
  *
- * Generations are cut to 32 bits, of which &struct rule_cache.epoch has the rest.
+ * Generations are cut to 32 bits; &struct rule_cache.epoch has the upper half.
  */
 struct held_rule {
 	u64	rule;
@@ -79,20 +78,20 @@ struct rule_range {
 
 /**
  * struct rule_cache - what walks have found in the tables of an address space
- * @ref: the address space and the walks that have it
+ * @ref: references by the address space and by walks
  * @epoch: upper half of the generations of all that is in it
- * @seq: odd while it is written to
- * @turn: which slot goes where all are taken
+ * @seq: odd while it is being written to
+ * @turn: which slot to replace when all are taken
  * @used: when a walk last ended, in jiffies
  * @mm: the address space, while it has it
- * @list: all that address spaces have
+ * @list: in the list of all that address spaces have
  * @rcu: defers freeing until nobody takes a reference
  * @uniform: a rule for a whole range
  * @slots: the frames
  *
- * Walks of several threads may read and write it at a time.  A writer that finds
- * another one leaves its rule out; a reader that one has come between reads again, or
- * goes to the tables.  Nobody waits.
+ * Walks of several threads may read and write it at the same time.  A writer that meets
+ * another one drops its rule; a reader that a writer has interfered with reads again,
+ * or goes to the tables.  Nobody waits.
  */
 struct rule_cache {
 	refcount_t		ref;
@@ -114,31 +113,32 @@ struct rule_cache {
  * struct rule_walk - a walk by tables
  * @gen: generation of the registry when the walk began, 0 if nothing was registered
  * @cache: what was found before, or NULL
- * @seq: @cache->seq when nobody wrote to it, which is as old as what is read by it
- * @region: generation of a registration that is there in @gen, as &struct held_rule
- *	has it, or what is none
+ * @seq: @cache->seq when nobody was writing, as old as what is read with it
+ * @region: generation of a registration that is there in @gen, as &struct held_rule has
+ *	it, or of none
  * @rule: the rule for the frame that the walk is at
- * @err: if that is %KEPT_NOTHING, why
+ * @err: the reason, if that is %KEPT_NOTHING
  * @vdso: first byte of the vDSO
- * @vdso_size: bytes of it, 0 if it has no table
- * @fp_reach: how far from SP the frame pointer is followed without a look at the
- *	code; 0 where it is not followed here
- * @last: the registration that was looked up last; used where its
- *	@last.registry_gen is @gen
- * @found: what was found in its tables just now
- * @nofault: nothing is waited for, under one RCU read lock
+ * @vdso_size: its size, 0 if it has no table
+ * @fp_reach: how far from SP the frame pointer is followed without looking at the code;
+ *	0 if it is not followed here
+ * @last: the registration that was looked up last; used if its @last.registry_gen is
+ *	@gen
+ * @found: what was just found in its tables
+ * @nofault: it waits for nothing, under one RCU read lock
  * @held: what is known of mappings was found under the RCU read lock that is held now;
- *	nothing is waited for meanwhile
- * @attached: tables are attached to files: they come before all others
- * @by_rules: there may be rules but for the vDSO's
- * @nr_texts: texts that were looked up, those before the last %RULE_WALK_TEXTS too
- * @texts: what is mapped, with attached tables or without, if @held
- * @text: if @held the one of these with a table that a frame was in last; or an
- *	empty one
- * @gap: where nothing registered has a rule, and no attached table, if @held
- * @gap_size: bytes of it
+ *	meanwhile it waits for nothing
+ * @attached: tables are attached to files; they come before all others
+ * @by_rules: there may be rules other than the vDSO's
+ * @nr_texts: texts that were looked up, including those before the last
+ *	%RULE_WALK_TEXTS
+ * @texts: if @held, what is mapped, with attached tables or without
+ * @text: if @held, the one of these with a table that a frame was in last; or an empty
+ *	one
+ * @gap: if @held, where nothing registered has a rule, and no attached table
+ * @gap_size: its size
  *
- * A walk goes by the registry as it was when the walk began.
+ * A walk uses the registry as it was when the walk began.
  */
 struct rule_walk {
 	u64			gen;
@@ -171,14 +171,14 @@ u64 rule_cache_look(struct rule_walk *walk, unsigned long ip, bool exact,
 void rule_cache_keep(struct rule_walk *walk, unsigned long ip, bool exact,
 		     u64 rule);
 
-/* What a frame is found by; not 0. */
+/* The key of a frame; not 0. */
 static __always_inline unsigned long rule_cache_key(unsigned long ip,
 						    bool exact)
 {
 	return ip * 4 + exact + 2;
 }
 
-/* Its halves say where a key may be. */
+/* Its halves give the places where a key may be. */
 static __always_inline u64 rule_cache_hash(unsigned long key)
 {
 	return key * GOLDEN_RATIO_64;
@@ -199,7 +199,7 @@ rule_cache_search(struct rule_slot *set, unsigned long key)
 
 	unrolled_count(RULE_CACHE_WAYS)
 	for (way = 0; way < RULE_CACHE_WAYS; way++) {
-		/* Whether it is that one turns out when @seq is looked at. */
+		/* Whether it is that one turns out when @seq is checked. */
 		if (data_race(set[way].key == key))
 			return &set[way];
 	}
@@ -218,22 +218,22 @@ rule_cache_slot(struct rule_cache *cache, unsigned long key)
 	return slot ?: rule_cache_search(rule_cache_set(cache, hash), key);
 }
 
-/* The rule for all of a range, if the address is in it and there is one, or NULL. */
+/* The rule for a whole range, if the address is in it and there is one, or NULL. */
 static __always_inline struct held_rule *
 rule_cache_range(struct rule_cache *cache, unsigned long ip)
 {
 	struct rule_range *uniform = &cache->uniform;
 
 	/*
-	 * Not at its ends: of a frame that is there and one that returns to
-	 * there, only one is in the range.
+	 * Not at its ends: of a frame that is there and one that returns there, only
+	 * one is in the range.
 	 */
 	return unlikely(data_race(uniform->held.rule)) &&
 	       ip - READ_ONCE(uniform->start) - 1 < READ_ONCE(uniform->size) - 1 ?
 	       &uniform->held : NULL;
 }
 
-/* Whether it is code that has a table without being registered. */
+/* Is it code that has a table without being registered? */
 static __always_inline bool rule_walk_in_vdso(const struct rule_walk *walk,
 					      unsigned long ip)
 {
@@ -241,13 +241,13 @@ static __always_inline bool rule_walk_in_vdso(const struct rule_walk *walk,
 }
 
 /**
- * rule_cache_common() - find what was found before, if that is all as usual
+ * rule_cache_common() - look up what was found before, if it is the usual case
  * @walk: the walk
  * @cache: its cache
  * @ip: address that the frame returns to
- * @slot: where the slot for the frame is stored, or NULL
+ * @slot: where to store the slot for the frame, or NULL
  *
- * Return: the rule if it holds and is %KEPT_COMMON or %KEPT_UNCOVERED; or 0, where
+ * Return: the rule if it holds and is %KEPT_COMMON or %KEPT_UNCOVERED; else 0, and
  * rule_cache_look() may know more.
  */
 static __always_inline u64 rule_cache_common(const struct rule_walk *walk,
@@ -277,7 +277,7 @@ static __always_inline u64 rule_cache_common(const struct rule_walk *walk,
 	if (likely(kept_is_common(rule)))
 		return rule;
 
-	/* The vDSO may have come there, for which nobody registers anything. */
+	/* The vDSO, which nobody registers, may have been mapped there. */
 	return kept_type(rule) == KEPT_UNCOVERED &&
 	       !rule_walk_in_vdso(walk, ip) ? rule : 0;
 }

@@ -2,17 +2,16 @@
 /*
  * SFrame version 3 decoder
  *
- * The section lies in user memory and may hold anything, and may change while
- * it is read.  One user access window is open over the whole section, which
- * access_ok() has passed, and every load is bounded to the section before it is
- * done: a load checks nothing by itself.  Nothing but a wrong rule can come of
- * a wrong section: no loop runs more often than a count of at most 16 bits, which
- * a budget bounds for a whole walk, or 32 bisection steps, and rules are applied
- * by code that trusts none of them.
+ * The section is in user memory, may contain anything, and may change while it is read.
+ * One user access window is open over the whole section, which access_ok() has passed,
+ * and every load is bounded to the section beforehand: the load itself checks nothing.
+ * All that a malformed section can cause is a wrong rule: no loop runs more often than
+ * a count of at most 16 bits, which a budget bounds for a whole walk, or 32 bisection
+ * steps, and rules are applied by code that trusts none of them.
  *
- * The file depends on a few headers of the kernel only, so that it can be
- * compiled for user space too.  Functions that run inside the
- * window are __always_inline: objtool allows no call there.
+ * The file needs only a few kernel headers, so that it can be compiled for user space,
+ * too.  Functions that run inside the window are __always_inline: objtool allows no
+ * calls there.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -25,7 +24,7 @@
 #include "sframe_fre.h"
 #include "user_load.h"
 
-/* Halves of a run of so many bytes and more are halved twice again, at once. */
+/* Runs of at least so many bytes are halved three times at once. */
 #define SFRAME_PREFETCH			128
 
 struct sframe_fde {
@@ -34,19 +33,19 @@ struct sframe_fde {
 	u32		fre_off;
 };
 
-/* Whether the start that the entry at @fde says is in two cache lines. */
+/* Is the start that the entry at @fde gives in two cache lines? */
 static bool sframe_is_across(unsigned long fde)
 {
 	return fde % 64 > 64 - sizeof(u64);
 }
 
 /**
- * sframe_set_header() - check a header and lay out the section by it
+ * sframe_set_header() - check a header and set up the section from it
  * @sec: the section, with @sec->start and @sec->end set
  * @hdr: a copy of its header
  *
- * Return: 0, -EINVAL for a malformed header, or -EOPNOTSUPP for a version, ABI
- * or flag that is not decoded. Sections whose FDEs are not sorted are not.
+ * Return: 0, -EINVAL for a malformed header, or -EOPNOTSUPP for a version, ABI or flag
+ * that is not decoded, such as that of a section whose FDEs are not sorted.
  */
 int sframe_set_header(struct sframe_section *sec,
 		      const struct sframe_header *hdr)
@@ -76,7 +75,7 @@ int sframe_set_header(struct sframe_section *sec,
 	sec->fixed_ra = hdr->cfa_fixed_ra_offset;
 	sec->pcrel = hdr->flags & SFRAME_F_FDE_FUNC_START_PCREL;
 	/*
-	 * What a long run reads is whole lines from where it starts. The first such run
+	 * A long run is read in whole lines from where it starts. The first such run
 	 * starts with the index, the other ends with it.
 	 */
 	sec->across = sframe_is_across(sec->fdes) ||
@@ -86,7 +85,7 @@ int sframe_set_header(struct sframe_section *sec,
 }
 
 /**
- * sframe_read_header() - read, check and use the header of a section
+ * sframe_read_header() - read and check the header of a section, and set it up
  * @sec: the section, with @sec->start and @sec->end set
  *
  * Context: may fault.
@@ -105,7 +104,7 @@ int sframe_read_header(struct sframe_section *sec)
 	return sframe_set_header(sec, &hdr);
 }
 
-/* Where a function starts, counted from the place that says so or from the section. */
+/* Where a function starts, counted from the field that says so or from the section. */
 static __always_inline unsigned long
 sframe_get_start(const struct sframe_section *sec, struct sframe_cursor *cur,
 		 unsigned long fde, bool pcrel)
@@ -115,8 +114,8 @@ sframe_get_start(const struct sframe_section *sec, struct sframe_cursor *cur,
 }
 
 /*
- * The entry at @mid if that starts at or below @key, else the one at @first.  Not by a
- * branch, which is guessed wrong every other time.
+ * The entry at @mid if that starts at or below @key, else the one at @first.  Without a
+ * branch, which would be mispredicted every other time.
  */
 static __always_inline unsigned long
 sframe_choose(struct sframe_cursor *cur, unsigned long first, unsigned long mid,
@@ -131,13 +130,13 @@ sframe_choose(struct sframe_cursor *cur, unsigned long first, unsigned long mid,
 	return first;
 }
 
-/* What can be read where two runs of four quarters are halved twice. */
+/* What can be read when two runs of four quarters are halved twice. */
 static __always_inline void
 sframe_prefetch(unsigned long run, unsigned long other, unsigned long quarter)
 {
 	unsigned long three = 3 * quarter;
 
-	/* Compilers would add it up for each run. */
+	/* Keeps compilers from computing the sum for each run. */
 	OPTIMIZER_HIDE_VAR(three);
 	unwind_user_prefetch(run + quarter);
 	unwind_user_prefetch(other + quarter);
@@ -148,9 +147,9 @@ sframe_prefetch(unsigned long run, unsigned long other, unsigned long quarter)
 }
 
 /*
- * The last entry that starts at or below @ip, or the first.  It is in one of two runs
- * of entries that overlap, as long as a power of two each; from there on a run is
- * halved.  No run leaves the index, be what is read of it right or 0.
+ * The last entry that starts at or below @ip, or the first.  It is in one of two
+ * overlapping runs of entries, each as long as a power of two; from there on a run is
+ * halved.  No run leaves the index, whether what is read of it is right or 0.
  *
  * Each load waits for the one before.  What three of them can read is fetched at once,
  * so that tables that are in no cache cost a third of the waits.
@@ -160,8 +159,9 @@ sframe_bisect(const struct sframe_section *sec, struct sframe_cursor *cur,
 	      unsigned long ip, bool pcrel)
 {
 	/*
-	 * What would be added to each start is taken off once.  Signed, as either may
-	 * be below 0 then; those of a wrong table may wrap, and find a wrong entry.
+	 * What would be added to each start is subtracted once.  Signed, as either may
+	 * be negative then; those of a malformed table may wrap, and find a wrong
+	 * entry.
 	 */
 	const s64 key = ip - sec->bias - (pcrel ? 0 : sec->start);
 	const unsigned int last = sizeof(u64) - 1;
@@ -178,7 +178,7 @@ sframe_bisect(const struct sframe_section *sec, struct sframe_cursor *cur,
 		fdes = sframe_choose(cur, fdes, fdes + 2 * step, key, pcrel);
 		mid = fdes + step;
 		step /= 2;
-		/* For the next round: this pays where the second cache has it. */
+		/* For the next round: this pays off where the L2 cache has it. */
 		unwind_user_prefetch(fdes + step);
 		unwind_user_prefetch(mid + step);
 		fdes = sframe_choose(cur, fdes, mid, key, pcrel);
@@ -255,7 +255,7 @@ sframe_find_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 	if (ret)
 		return ret;
 
-	/* As DWARF's 'S': the caller was interrupted, nobody called this. */
+	/* As DWARF's 'S': the caller was interrupted; nobody called this. */
 	if (attr.info & SFRAME_FDE_INFO_SIGNAL) {
 		rule->flags &= ~UNWIND_RULE_COMMON;
 		rule->flags |= UNWIND_RULE_SIGNAL | UNWIND_RULE_EXACT;
@@ -264,7 +264,7 @@ sframe_find_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 	return 0;
 }
 
-/* As sframe_find_within(); how far the rule goes is stored at @rest. */
+/* As sframe_find_within(); stores at @rest how far the rule goes. */
 static __always_inline int
 sframe_find_rest(const struct sframe_section *sec, unsigned long ip,
 		 struct unwind_rule *rule, unsigned int *budget, u32 *rest)
@@ -290,13 +290,13 @@ sframe_find_rest(const struct sframe_section *sec, unsigned long ip,
  * sframe_find_within() - find the rule for an address
  * @sec: a section with its header set
  * @ip: address of an instruction
- * @rule: where the rule is stored; undefined on failure
- * @budget: how many FREs may be looked at, not 0; those that were are taken off
+ * @rule: where to store the rule; undefined on failure
+ * @budget: how many FREs may be looked at, not 0; reduced by those that were
  *
  * Context: may fault.
- * Return: 0, -ENOENT if no FDE covers @ip, -ENODATA if one does that has no FRE,
- * -EFAULT if the section cannot be read, -E2BIG if nothing is left of @budget,
- * -EINVAL if it is malformed here, -EOPNOTSUPP for an encoding that is not decoded.
+ * Return: 0, -ENOENT if no FDE covers @ip, -ENODATA if the one that does has no FREs,
+ * -EFAULT if the section cannot be read, -E2BIG if @budget is used up, -EINVAL if it is
+ * malformed here, -EOPNOTSUPP for an encoding that is not decoded.
  */
 int sframe_find_within(const struct sframe_section *sec, unsigned long ip,
 		       struct unwind_rule *rule, unsigned int *budget)
@@ -311,11 +311,11 @@ int sframe_find_within(const struct sframe_section *sec, unsigned long ip,
  * @sec: as in sframe_find_within()
  * @ip: ditto
  * @rule: ditto
- * @size: where the number of bytes is stored, from @ip on, that have this rule, or,
- *	with -ENODATA, none
+ * @size: where to store how many bytes, from @ip on, have this rule or, with -ENODATA,
+ *	none
  *
  * Context: may fault.
- * Return: as sframe_find_within(), but for -E2BIG.
+ * Return: as sframe_find_within(), except -E2BIG.
  */
 int sframe_find_row(const struct sframe_section *sec, unsigned long ip,
 		    struct unwind_rule *rule, u32 *size)
@@ -329,8 +329,8 @@ int sframe_find_row(const struct sframe_section *sec, unsigned long ip,
  * sframe_get_fde() - get the extent of a function
  * @sec: a section with its header set
  * @nr: number of its FDE, less than @sec->num_fdes
- * @start: where its address is stored
- * @size: where its size is stored
+ * @start: where to store its address
+ * @size: where to store its size
  *
  * Context: may fault.
  * Return: 0, or -EFAULT if the section cannot be read.
@@ -354,8 +354,8 @@ int sframe_get_fde(const struct sframe_section *sec, u32 nr,
  * sframe_find_gap() - find how far around an address no FDE covers anything
  * @sec: a section with its header set
  * @ip: the address
- * @start: where the gap starts, if that is not below what it is already
- * @end: where it ends, if that is not above what it is already
+ * @start: raised to where the gap starts, if that is higher
+ * @end: lowered to where the gap ends, if that is lower
  *
  * Context: may fault.
  * Return: 0, -EINVAL if an FDE covers @ip, or -EFAULT if the section cannot be read.

@@ -63,7 +63,7 @@ struct sframe_fde_idx {
 #define SFRAME_FRE_DATAWORD_COUNT(info)	(((info) >> 1) & 0xf)
 #define SFRAME_FRE_DATAWORD_SIZE(info)	((info) >> 5)
 #define SFRAME_FRE_DATAWORD_NO_SIZE	0x60
-/* Words of one byte: from one of them on, so many infos. */
+/* Infos with words of one byte: the first one, and how many there are. */
 #define SFRAME_FRE_ONE_WORD		0x02
 #define SFRAME_FRE_WORDS_1B		0x1e
 #define SFRAME_FRE_MANGLED_RA		0x80
@@ -83,19 +83,19 @@ struct sframe_fde_idx {
  * struct sframe_section - a section in user memory
  * @start: its first byte
  * @end: end of the section
- * @bias: what to add to an address in the section for the one that it was linked
- *	to have, which is what function starts are relative to
+ * @bias: what to add to an address in the section to get its link-time address, which
+ *	function starts are relative to
  * @fdes: address of the FDE index; 0 until sframe_set_header()
  * @fres: address of the FRE sub-section
  * @fres_end: end of the FRE sub-section
  * @num_fdes: entries in the FDE index
- * @fixed_fp: offset of the saved frame pointer from the CFA, or 0: in the FREs
- * @fixed_ra: offset of the return address from the CFA, or 0: in the FREs
+ * @fixed_fp: offset of the saved frame pointer from the CFA, or 0 if the FREs have it
+ * @fixed_ra: offset of the return address from the CFA, or 0 if the FREs have it
  * @pcrel: function starts are relative to their own field, not to @start
  * @across: what is read first of the FDE index is in two cache lines each time
  *
  * Everything but @start, @end and @bias comes from the header.  The FDE index and the
- * FRE sub-section lie within the section.
+ * FRE sub-section are within the section.
  */
 struct sframe_section {
 	unsigned long	start;

@@ -3,8 +3,8 @@
 #define _UNWIND_SFRAME_FRE_H
 
 /*
- * What the FREs of one function say, for sframe.c: all of it runs inside a user
- * access window that is open over the section.
+ * What the FREs of one function say, for sframe.c: all of it runs inside a user access
+ * window over the section.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -31,9 +31,9 @@ struct sframe_fre {
 };
 
 /*
- * An address and the end of what may be read from there on; @err is -EFAULT once
- * a load has faulted, else 0, and what it loads is 0 then.  @budget is the number
- * of FREs that may be looked at.
+ * An address and the end of what may be read from there on; @err is -EFAULT once a load
+ * has faulted, which then gives 0; else 0.  @budget is the number of FREs that may be
+ * looked at.
  */
 struct sframe_cursor {
 	unsigned long	pos;
@@ -43,8 +43,8 @@ struct sframe_cursor {
 };
 
 /*
- * One unsigned value of 1, 2 or 4 bytes (@size 0, 1 or 2), to which the caller has
- * bounded the cursor.
+ * One unsigned value of 1, 2 or 4 bytes (@size 0, 1 or 2); the caller has bounded the
+ * cursor to it.
  */
 static __always_inline u32 sframe_next(struct sframe_cursor *cur,
 				       unsigned int size)
@@ -63,8 +63,8 @@ static __always_inline u32 sframe_next(struct sframe_cursor *cur,
 }
 
 /*
- * What is said of a function ahead of its FREs, to which the caller has bounded the
- * cursor; the first four bytes by one load.
+ * The attributes of a function, before its FREs; the caller has bounded the cursor to
+ * them.  The first four bytes by one load.
  */
 static __always_inline void sframe_get_attr(struct sframe_cursor *cur,
 					    struct sframe_attr *attr)
@@ -82,7 +82,7 @@ static __always_inline void sframe_get_attr(struct sframe_cursor *cur,
 	cur->pos += SFRAME_FDE_ATTR_SIZE;
 }
 
-/* The address and the info of an FRE, to which the caller has bounded the cursor. */
+/* The address and the info of an FRE; the caller has bounded the cursor to it. */
 static __always_inline void sframe_next_fre(struct sframe_cursor *cur,
 					    unsigned int type, u32 *start,
 					    u32 *info)
@@ -102,8 +102,8 @@ static __always_inline void sframe_next_fre(struct sframe_cursor *cur,
 }
 
 /*
- * The last of @nr FREs that starts at or below @ip_off, and with its data words in
- * the section.
+ * The last of @nr FREs that starts at or below @ip_off, with its data words within the
+ * section.
  */
 static __always_inline int
 sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
@@ -134,14 +134,14 @@ sframe_scan_fres(struct sframe_cursor *cur, unsigned int nr, unsigned int type,
 			cur->budget -= min(most - nr + 1, most);
 			return cur->err;
 		}
-		/* Neither mangled nor of a size that there is not. */
+		/* Neither mangled nor of a size that does not exist. */
 		if (info >= SFRAME_FRE_DATAWORD_NO_SIZE)
 			return -EINVAL;
 		cur->pos += SFRAME_FRE_DATAWORD_COUNT(info) <<
 			    SFRAME_FRE_DATAWORD_SIZE(info);
 	}
 	fre->next = nr ? start : ~0U;
-	/* The one beyond the address counts, too. */
+	/* The one after the address counts, too. */
 	cur->budget -= min(most - nr + 1, most);
 	if (!fre->words)
 		return -EINVAL;
@@ -308,8 +308,8 @@ sframe_flex_rule(const struct sframe_section *sec, struct sframe_cursor *cur,
 }
 
 /*
- * What the FREs of a function say of an offset from its start, and at @rest of how
- * many bytes from there on they say the same.
+ * What the FREs of a function say about an offset from its start, and at @rest for how
+ * many bytes from there on.
  */
 static __always_inline int
 sframe_fre_rule(const struct sframe_section *sec, struct sframe_cursor *cur,

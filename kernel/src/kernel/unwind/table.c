@@ -2,10 +2,10 @@
 /*
  * Unwinding user space by the tables of registered code
  *
- * A frame that a table covers is unwound by its rule or not at all: what a rule
- * cannot do ends the stack there, as a frame pointer would only be guessed.
- * Frame pointers are for code that nobody registered, or that its table does not
- * mention; and for a table that would have to be waited for, where nothing can wait.
+ * A frame that a table covers is unwound by its rule or not at all: where a rule fails,
+ * the stack ends, as a frame pointer would only be a guess.  Frame pointers are for
+ * code that nobody registered, or that its table does not mention; and for a table that
+ * would have to be waited for, where nothing can wait.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -23,16 +23,16 @@
 
 /*
  * How many FREs, tables and rows of compiled code one walk may look at, so that no
- * table makes it long: many a function has a few hundred FREs.
+ * table makes it long: many functions have a few hundred FREs.
  */
 #define WALK_BUDGET	SZ_64K
 /* In an NMI, where the tables of a process decide how long everybody waits. */
 #define WALK_BUDGET_NOFAULT	SZ_8K
-/* What it takes to find that a table is not in memory: a bisection of exceptions. */
+/* What it costs to find that a table is not in memory: a bisection of exceptions. */
 #define WALK_FAULT_COST		512U
 
 /**
- * struct table_frame - what simple rules change of a frame, for registers
+ * struct table_frame - what simple rules change in a frame, for registers
  * @ip: as in &struct unwind_user_state
  * @sp: ditto
  * @fp: ditto
@@ -45,8 +45,8 @@ struct table_frame {
 
 /*
  * Stacks shrink towards the caller, but a signal may have been handled on another
- * one; and where both the caller's SP and the return address were saved, each by
- * itself, code may have gone to another one.
+ * stack; and where the caller's SP and the return address were saved separately, code
+ * may have switched to another one.
  */
 static bool unwind_user_cfa_valid(const struct unwind_user_state *state,
 				  const struct unwind_step *step,
@@ -64,7 +64,7 @@ static bool unwind_user_cfa_valid(const struct unwind_user_state *state,
 		step->ra.base != UNWIND_BASE_CFA);
 }
 
-/* An address of user space that is not 0. */
+/* Is it an address in user space, and not 0? */
 static __always_inline bool unwind_user_ra_valid(unsigned long ra,
 						 unsigned long last)
 {
@@ -103,7 +103,7 @@ static int unwind_user_loc(const struct unwind_user_state *state,
 	return 0;
 }
 
-/* To the caller by a rule of any kind. */
+/* Goes to the caller by a rule of any kind. */
 static int unwind_user_step_any(struct unwind_user_state *state,
 				const struct unwind_step *step)
 {
@@ -138,7 +138,7 @@ static int unwind_user_step_any(struct unwind_user_state *state,
 	return 0;
 }
 
-/* To the caller, or nowhere and why. */
+/* Goes to the caller, or nowhere, and says why. */
 static int unwind_user_step(struct unwind_user_state *state,
 			    const struct unwind_step *step)
 {
@@ -160,7 +160,7 @@ static int unwind_user_step(struct unwind_user_state *state,
 	return ret;
 }
 
-/* What a table that was searched in vain says of the walk. */
+/* What a failed search of a table says about the walk. */
 static enum unwind_user_stop codectl_rule_stop(int err)
 {
 	switch (err) {
@@ -184,11 +184,10 @@ static enum unwind_user_stop codectl_rule_stop(int err)
 /**
  * unwind_user_start_table() - prepare a walk
  * @state: the walk
- * @walk: the same, as far as tables are concerned; undefined
+ * @walk: its state for tables; undefined before
  * @nofault: it waits for nothing
  *
- * Where the current task can have no tables, unwind_user_walk() will go by frame
- * pointers alone.
+ * If the current task can have no tables, unwind_user_walk() uses frame pointers alone.
  *
  * Context: process; with @nofault any, under RCU until the walk is over, and with page
  * faults disabled.
@@ -212,7 +211,7 @@ bool unwind_user_start_table(struct unwind_user_state *state,
 	walk->attached = false;
 	walk->by_rules = false;
 	rule_walk_forget(walk);
-	/* A return address of 32 bits is not read here. */
+	/* A 32-bit return address is not read here. */
 	walk->fp_reach = state->ws == sizeof(long) ? LONG_MAX : 0;
 	if (!codectl_enabled() || !arch_unwind_user_has_tables(state->regs))
 		return false;
@@ -242,8 +241,8 @@ void unwind_user_end_table(struct unwind_user_state *state)
 }
 
 /*
- * The rule for a frame that returns to where the last ones were, if it is %KEPT_COMMON
- * or %KEPT_UNCOVERED; else 0.
+ * The rule for a frame that returns to the gap or the text that the last ones were in,
+ * if it is %KEPT_COMMON or %KEPT_UNCOVERED; else 0.
  */
 static __always_inline u64 rule_walk_common(const struct rule_walk *walk,
 					    unsigned long ip)
@@ -261,7 +260,7 @@ static __always_inline u64 rule_walk_common(const struct rule_walk *walk,
 	return likely(kept_is_common(rule)) ? rule : 0;
 }
 
-/* The rule for a frame, for the next walk too; @slot may have it. */
+/* The rule for a frame, kept for the next walk, too; @slot may have it. */
 static noinline u64 unwind_user_get_rule(struct unwind_user_state *state,
 					 unsigned long ip, bool exact,
 					 struct rule_slot *slot)
@@ -278,12 +277,12 @@ static noinline u64 unwind_user_get_rule(struct unwind_user_state *state,
 	}
 	if (walk->cache) {
 		rule = rule_cache_look(walk, ip, exact, slot);
-		/* The vDSO may have come there, for which nobody registers anything. */
+		/* The vDSO, which nobody registers, may have been mapped there. */
 		if (rule && (kept_type(rule) != KEPT_UNCOVERED ||
 			     !rule_walk_in_vdso(walk, ip)))
 			return rule;
 	}
-	/* The caller asks again when it can be waited for. */
+	/* The caller asks again when it can wait. */
 	if (walk->held && !walk->nofault &&
 	    (walk->gen || rule_walk_in_vdso(walk, ip)))
 		return KEPT_TYPE(KEPT_NOTHING);
@@ -298,8 +297,8 @@ static noinline u64 unwind_user_get_rule(struct unwind_user_state *state,
 }
 
 /*
- * To the caller, if the rule is %KEPT_COMMON and all is as usual.  A pointer out of
- * user space becomes one that faults, without a branch that could be predicted wrong.
+ * Goes to the caller, if the rule is %KEPT_COMMON and all is as usual.  A pointer out
+ * of user space becomes one that faults, without a branch that could be mispredicted.
  */
 static __always_inline bool
 unwind_user_step_common(struct table_frame *frame, u64 rule,
@@ -335,10 +334,10 @@ unwind_user_step_common(struct table_frame *frame, u64 rule,
 }
 
 /*
- * To the caller of a frame that no table covers, if all is as usual.  Where a signal
- * handler has returned to, the frame pointer is that of the interrupted code, or
- * nothing that can be followed: all of the kernel's frame lies before.  What is
- * nearer is not that, so that nobody has to look at the code.
+ * Goes to the caller of a frame that no table covers, if all is as usual.  Where a
+ * signal handler has returned to, the frame pointer is that of the interrupted code, or
+ * nothing that can be followed: all of the kernel's frame comes before it.  What is
+ * nearer is not that, so nobody has to look at the code.
  */
 static __always_inline bool unwind_user_step_fp(struct table_frame *frame,
 						const struct rule_walk *walk,
@@ -366,7 +365,7 @@ static u64 unwind_user_wait_rule(struct unwind_user_state *state,
 	return unwind_user_get_rule(state, ip, exact, NULL);
 }
 
-/* Where nothing is registered. */
+/* Walks where nothing is registered. */
 static unsigned long *unwind_user_walk_fp(const struct rule_walk *walk,
 					  struct table_frame *frame,
 					  unsigned long *entry,
@@ -382,7 +381,7 @@ static unsigned long *unwind_user_walk_fp(const struct rule_walk *walk,
 	return entry;
 }
 
-/* That of the frame where a walk starts, or starts again. */
+/* The rule of the frame where a walk starts, or starts again. */
 static __always_inline u64
 unwind_user_first_rule(struct unwind_user_state *state, bool kept)
 {
@@ -401,8 +400,8 @@ unwind_user_first_rule(struct unwind_user_state *state, bool kept)
 }
 
 /*
- * By rules that are kept from earlier walks, or else by those of the text that the last
- * frames were in.  The last rule, for a frame where it ended, is left in
+ * Walks by rules kept from earlier walks, or else by those of the text that the last
+ * frames were in.  Leaves the last rule, for the frame where it ended, in
  * @state->walk->rule.
  */
 static __always_inline unsigned long *
@@ -461,8 +460,8 @@ unwind_user_walk_found(struct unwind_user_state *state, struct table_frame *star
 }
 
 /*
- * With attached tables, of which those that were found stay as long as nothing is waited
- * for, and then again by what can be.
+ * Walks with attached tables: those that were found stay as long as nothing is waited
+ * for.  Then looks for the rule again by what can be waited for.
  */
 static noinline unsigned long *
 unwind_user_walk_held(struct unwind_user_state *state, struct table_frame *frame,
@@ -487,13 +486,13 @@ unwind_user_walk_held(struct unwind_user_state *state, struct table_frame *frame
 
 /**
  * unwind_user_walk() - go to the callers as long as that is simple
- * @state: the walk; where it has got to
- * @entries: where the addresses of the frames are stored
- * @nr: how many are there, of which that of @state is the last
+ * @state: the walk; updated to where it has got
+ * @entries: where to store the addresses of the frames
+ * @nr: how many are there, the last one being that of @state
  * @max: room in @entries
  *
- * What is not as usual is left to unwind_user_next_table() and to the general way
- * by frame pointers, which say what was wrong, if anything.
+ * Leaves what is not as usual to unwind_user_next_table() and to the general way by
+ * frame pointers, which say what was wrong, if anything.
  *
  * Context: may fault, unless page faults are disabled.
  * Return: how many addresses there are now.
@@ -510,7 +509,7 @@ unsigned int unwind_user_walk(struct unwind_user_state *state,
 	};
 	unsigned long *entry = first;
 
-	/* What is attached comes before what is kept. */
+	/* Attached tables come before what is kept. */
 	if (state->walk->cache && !state->walk->attached)
 		entry = unwind_user_walk_kept(state, &frame, first, end);
 	else if (state->walk->attached && !state->walk->nofault)
@@ -526,7 +525,7 @@ unsigned int unwind_user_walk(struct unwind_user_state *state,
 }
 
 /*
- * Where nothing can wait, a table that is not in memory says nothing, nor does any when
+ * If nothing can wait, a table that is not in memory says nothing, nor does any once
  * the budget is spent: frame pointers are what such walks had before.
  */
 static bool rule_walk_do_without(struct unwind_user_state *state)
@@ -539,7 +538,7 @@ static bool rule_walk_do_without(struct unwind_user_state *state)
 
 	state->budget -= min(state->budget, WALK_FAULT_COST);
 	if (walk->err == -EFAULT && state->budget) {
-		/* No other frame of that text shall fault. */
+		/* No other frame of that text must fault. */
 		rule_walk_set_gap(walk, state->ip - !state->exact,
 				  last->text_start, last->text_end);
 	} else {
@@ -553,7 +552,7 @@ static bool rule_walk_do_without(struct unwind_user_state *state)
 
 /**
  * unwind_user_next_table() - go to the caller by a table
- * @state: the walk, which unwind_user_walk() has got so far; unchanged unless 0 is
+ * @state: the walk, as far as unwind_user_walk() has got; unchanged unless 0 is
  *	returned, but for @state->stop
  *
  * Context: may fault, unless page faults are disabled.

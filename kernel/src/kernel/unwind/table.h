@@ -24,7 +24,7 @@ unsigned int unwind_user_walk(struct unwind_user_state *state,
 int unwind_user_next_table(struct unwind_user_state *state);
 void codectl_trace_stop(const struct unwind_user_state *state, unsigned int nr);
 
-/* Where there are no tables, such a walk does as perf_callchain_user() without this. */
+/* Without tables, such a walk does what perf_callchain_user() does without this. */
 static inline bool unwind_user_is_nofault(const struct unwind_user_state *state)
 {
 	return state->walk->nofault;

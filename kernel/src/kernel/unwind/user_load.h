@@ -5,23 +5,23 @@
 /*
  * bool unwind_user_begin(unsigned long *addr, size_t size);
  *
- * @addr: where the loads begin; what is not in user space becomes an address that faults
+ * @addr: where the loads begin; an address outside user space becomes one that faults
  * @size: how far they reach, less than a page
  *
- * Opens a user access window by a mask.  user_read_access_begin() makes a
- * branch, and waits for it by a fence.
+ * Opens a user access window by a mask.  user_read_access_begin() takes a branch, and
+ * waits for it by a fence.
  *
  * Return: whether it did.
  *
  * unsigned long unwind_user_load_u8(unsigned long addr, long *err);
- * and _u16, _u32, _u64: load from user memory, and leave asking for a fault to later
+ * and _u16, _u32, _u64: load from user memory, leaving the check for a fault to later
  *
  * @addr: where from, inside a user access window
- * @err: becomes -EFAULT by a fault, and stays as it is otherwise
+ * @err: set to -EFAULT by a fault, else unchanged
  *
- * For loads of which a 0 leads no other load out of the window, so that it suffices
- * to ask once, after all of them.  unsafe_get_user() asks after each, where the
- * compiler has no asm goto with outputs.
+ * For loads of which a 0 leads no other load out of the window, so that one check after
+ * all of them suffices.  unsafe_get_user() checks after each, if the compiler has no
+ * asm goto with outputs.
  *
  * Return: the value, or 0 after a fault.
  *
@@ -29,7 +29,7 @@
  *
  * @addr: inside the window as well; never faults
  *
- * Into all caches.  prefetch() of x86 leaves out all but the nearest: what that one
+ * Into all caches.  prefetch() of x86 fetches into the nearest one only: what that
  * displaces is read from memory again, and a lookup in tables that fit in the others
  * takes ten times as long.
  */

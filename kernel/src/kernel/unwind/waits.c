@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long tasks were blocked, told by themselves as they run again, and by those who
- * wake them
+ * How long tasks were blocked, reported by themselves when they run again, and by the
+ * tasks that wake them
  *
- * Whoever asks for user stacks of waits wants the long ones. From the events of the
- * scheduler he would have to take the stack of each switch, before it is known how long
- * the wait becomes, and of each wake-up.
+ * Whoever asks for user stacks of waits wants the long ones. With the events of the
+ * scheduler, the stack would have to be taken at each switch, before it is known how
+ * long the wait becomes, and at each wake-up.
  */
 #include <linux/codectl.h>
 #include <linux/sched.h>
@@ -19,10 +19,10 @@
 
 u64 codectl_wait_min_us;
 
-/* local_clock() when the event was enabled: what a task says of before is out of date. */
+/* local_clock() when the event was enabled: what a task noted before is out of date. */
 static u64 codectl_waits_start;
 
-/* In left_state of a task that runs again: tell of its wait, in this state of 'S', 'D'. */
+/* In left_state of a task that runs again: report its wait, in this state of 'S', 'D'. */
 #define WAITED		BIT(31)
 
 static bool codectl_has_user_stack(const struct task_struct *task)
@@ -42,7 +42,7 @@ static char codectl_wait_state(const struct task_struct *task, unsigned int left
 	return task->nvcsw || task->nivcsw ? '?' : 0;
 }
 
-/* Most waits are too short: that comes first. Clocks of two CPUs may differ a little. */
+/* Most waits are too short: check that first. Clocks of two CPUs may differ a little. */
 static bool codectl_waited_long(const struct unwind_task_info *info, u64 start, u64 now)
 {
 	u64 since = max(READ_ONCE(info->left), start);
@@ -51,7 +51,7 @@ static bool codectl_waited_long(const struct unwind_task_info *info, u64 start, 
 	       (now - since) / NSEC_PER_USEC >= READ_ONCE(codectl_wait_min_us);
 }
 
-/* Runs as @prev, with the lock of its run queue. */
+/* Runs as @prev, with the lock of its runqueue. */
 static void codectl_note_switch(void *data, bool preempt, struct task_struct *prev,
 				struct task_struct *next, unsigned int prev_state)
 {
@@ -69,7 +69,7 @@ static void codectl_note_switch(void *data, bool preempt, struct task_struct *pr
 	info->left_state = state ? WAITED | state : TASK_RUNNING;
 }
 
-/* As the task that runs now: its stack is to be taken. */
+/* Runs as the task that is about to run: its stack is to be taken. */
 static void codectl_note_run(void *data, bool is_switch)
 {
 	struct unwind_task_info *info = &current->unwind_info;
@@ -82,15 +82,15 @@ static void codectl_note_run(void *data, bool is_switch)
 	info->left_state = TASK_RUNNING;
 	now = local_clock();
 	since = max(info->left, READ_ONCE(codectl_waits_start));
-	/* Not if everybody has stopped tracing, and another one has started. */
+	/* Not if all tracers have stopped, and another one has started. */
 	if (now >= since)
 		trace_task_waited(current, now - since, state);
 }
 
 /*
- * Runs as a task that wakes @task, whose pi_lock is held, so that nobody else does. What
- * interrupts a task has nothing to do with its stack. A task may have set its state, and
- * not have left its CPU: it does not wait yet.
+ * Runs as a task that wakes @task, whose pi_lock is held, so that nobody else does. An
+ * interrupt has nothing to do with the stack of the task that it interrupts. A task may
+ * have set its state without having left its CPU: it does not wait yet.
  */
 static void codectl_note_waking(void *data, struct task_struct *task)
 {
@@ -141,9 +141,9 @@ int codectl_waits_get(void)
 }
 
 /**
- * codectl_waits_put() - the opposite of codectl_waits_get()
+ * codectl_waits_put() - undo codectl_waits_get()
  *
- * Context: as there.
+ * Context: as codectl_waits_get().
  */
 void codectl_waits_put(void)
 {
@@ -156,9 +156,9 @@ void codectl_waits_put(void)
 }
 
 /**
- * codectl_wakes_get() - have tasks tell of whom they wake, after what wait
+ * codectl_wakes_get() - have tasks report whom they wake, after what wait
  *
- * Context: as of codectl_waits_get(), which it includes.
+ * Context: as codectl_waits_get(), which it includes.
  * Return: 0 or a negative errno.
  */
 int codectl_wakes_get(void)
@@ -178,9 +178,9 @@ int codectl_wakes_get(void)
 }
 
 /**
- * codectl_wakes_put() - the opposite of codectl_wakes_get()
+ * codectl_wakes_put() - undo codectl_wakes_get()
  *
- * Context: as there.
+ * Context: as codectl_wakes_get().
  */
 void codectl_wakes_put(void)
 {

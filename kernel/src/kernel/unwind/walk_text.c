@@ -26,7 +26,7 @@ void rule_walk_forget(struct rule_walk *walk)
 	walk->gap_size = 0;
 }
 
-/* A text that this walk has come upon before, or NULL. */
+/* A text that this walk has already come upon, or NULL. */
 static const struct attached_text *
 rule_walk_text(const struct rule_walk *walk, unsigned long addr)
 {
@@ -41,7 +41,7 @@ rule_walk_text(const struct rule_walk *walk, unsigned long addr)
 	return NULL;
 }
 
-/* The same or another one, which takes the place of the oldest; or NULL and why not. */
+/* The same, or a new one, which replaces the oldest; or NULL, and why. */
 static const struct attached_text *
 rule_walk_find_text(struct rule_walk *walk, unsigned long addr, int *err)
 {
@@ -67,7 +67,7 @@ rule_walk_find_text(struct rule_walk *walk, unsigned long addr, int *err)
 	return new;
 }
 
-/* As below, for who cannot wait. */
+/* As below, for a caller that cannot wait. */
 static bool rule_walk_try_attached(struct rule_walk *walk, unsigned long ip,
 				   bool exact, u64 *rule)
 {
@@ -99,9 +99,9 @@ static bool rule_walk_try_attached(struct rule_walk *walk, unsigned long ip,
  * @walk: the walk
  * @ip: where the frame is
  * @exact: not a return address
- * @rule: where the rule is stored, or %KEPT_NOTHING, with the reason in @walk->err
+ * @rule: where to store the rule, or %KEPT_NOTHING, with the reason in @walk->err
  *
- * A mapping that is being changed is waited for, unless page faults are disabled.
+ * Waits for a mapping that is being changed, unless page faults are disabled.
  *
  * Context: as codectl_find().
  * Return: false if no attached table covers the frame.
@@ -128,7 +128,7 @@ bool rule_walk_attached(struct rule_walk *walk, unsigned long ip, bool exact,
  * @start: from here on nothing that is registered has a rule
  * @end: up to here
  *
- * Of that it keeps what no attached table covers around @addr.
+ * Keeps the part of that around @addr that no attached table covers.
  */
 void rule_walk_set_gap(struct rule_walk *walk, unsigned long addr,
 		       unsigned long start, unsigned long end)
@@ -145,7 +145,7 @@ void rule_walk_set_gap(struct rule_walk *walk, unsigned long addr,
 		    !resident_find_hole(text->table, addr, text->bias, &start, &end))
 			return;
 	}
-	/* What was looked up last may be what comes after the text of @addr. */
+	/* What was looked up last may be what follows the text of @addr. */
 	if (addr < start || addr >= end)
 		return;
 
@@ -154,9 +154,9 @@ void rule_walk_set_gap(struct rule_walk *walk, unsigned long addr,
 }
 
 /**
- * rule_walk_note_gap() - the same, where no table and no registration covers a frame
+ * rule_walk_note_gap() - the same, if no table and no registration covers a frame
  * @walk: the walk, @walk->held, which has just found that out
- * @ip: what the frame returns to
+ * @ip: address that the frame returns to
  *
  * Context: may fault, unless page faults are disabled.
  */
@@ -171,7 +171,7 @@ void rule_walk_note_gap(struct rule_walk *walk, unsigned long ip)
 		end = min(end, walk->vdso);
 	else if (walk->vdso_size)
 		start = max(start, walk->vdso + walk->vdso_size);
-	/* The address before it is what is looked up. */
+	/* The byte before it is what is looked up. */
 	if (ip > start)
 		rule_walk_set_gap(walk, ip - 1, start, end - 1);
 }

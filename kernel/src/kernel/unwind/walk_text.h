@@ -4,7 +4,7 @@
 
 #include "rule_cache.h"
 
-/* Of a walk that has found none, or may not go back to it. */
+/* For a walk that has found none, or may not go back to it. */
 extern const struct attached_text rule_walk_no_text;
 
 void rule_walk_forget(struct rule_walk *walk);

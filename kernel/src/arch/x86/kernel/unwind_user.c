@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the deferred user unwinder needs to know of x86-64
+ * What the deferred user unwinder needs to know about x86-64
  */
 #include <linux/buildid.h>
 #include <linux/elf.h>
@@ -26,7 +26,7 @@ enum {
 #define PT_REGS(reg)	offsetof(struct pt_regs, reg)
 #define SIGCONTEXT(reg)	offsetof(struct sigcontext_64, reg)
 
-/* Where a register is kept on kernel entry, and by a signal. */
+/* Where a register is saved on kernel entry, and by a signal. */
 static const struct {
 	u16	pt_regs;
 	u16	sigcontext;
@@ -49,11 +49,11 @@ static const struct {
 	[DWARF_R15] = { PT_REGS(r15), SIGCONTEXT(r15) },
 };
 
-/* Extent of .sframe in the 64-bit vDSO; 0 where the assembler has none. */
+/* Extent of .sframe in the 64-bit vDSO; 0 if the assembler emits none. */
 static unsigned long vdso_sframe_start __ro_after_init;
 static unsigned long vdso_sframe_end __ro_after_init;
 
-/* All 0 where the linker has made none. */
+/* All 0 if the linker emits none. */
 static u8 vdso_build_id[BUILD_ID_SIZE_MAX] __ro_after_init;
 
 static int __init unwind_user_init(void)
@@ -94,8 +94,8 @@ bool arch_unwind_user_has_tables(const struct pt_regs *regs)
 /**
  * arch_unwind_user_vdso() - find the table of the vDSO
  * @ip: an address
- * @sframe_start: where the address of its SFrame section is stored
- * @sframe_end: where the end of the section is stored
+ * @sframe_start: where to store the address of its SFrame section
+ * @sframe_end: where to store the end of the section
  *
  * Return: whether @ip is in the vDSO of the current task, and that has a table.
  */
@@ -117,8 +117,8 @@ bool arch_unwind_user_vdso(unsigned long ip, unsigned long *sframe_start,
 
 /**
  * arch_unwind_user_start() - prepare a walk
- * @vdso: where the address of the vDSO is stored, if it has a table
- * @vdso_size: where its size is stored, or 0
+ * @vdso: where to store the address of the vDSO, if it has a table
+ * @vdso_size: where to store its size, or 0
  *
  * Return: how far the frame pointer is from SP at least, in the frame that a signal
  * handler returns to, if the interrupted code had one on the same stack.
@@ -137,8 +137,8 @@ unsigned long arch_unwind_user_start(unsigned long *vdso,
 }
 
 /**
- * arch_unwind_user_vdso_build_id() - say which 64-bit vDSO this is
- * @build_id: where its build-id is stored, BUILD_ID_SIZE_MAX bytes
+ * arch_unwind_user_vdso_build_id() - identify the 64-bit vDSO
+ * @build_id: where to store its build-id, BUILD_ID_SIZE_MAX bytes
  *
  * Return: the length of the build-id, 0 if there is none.
  */
@@ -151,9 +151,9 @@ unsigned int arch_unwind_user_vdso_build_id(u8 *build_id)
 }
 
 /*
- * Text that is execute-only cannot be read, and what is not in memory is not read,
- * but then it has to be a restorer that is in use.  Neither lock nor order matters: a
- * restorer that changes meanwhile makes for a short stack.
+ * Execute-only text cannot be read, and what is not in memory is not read, but then it
+ * has to be a restorer that is in use.  Neither locking nor ordering matters: a
+ * restorer that changes meanwhile gives a short stack.
  */
 static bool is_sa_restorer(unsigned long ip)
 {
@@ -173,8 +173,8 @@ static bool is_sa_restorer(unsigned long ip)
  * arch_unwind_user_at_sigreturn() - is this frame about to call sigreturn()?
  * @state: the frame; no table covers it
  *
- * Return: whether @state->ip is at "mov $__NR_rt_sigreturn, %rax; syscall", or
- * at the second of the two where nobody has returned to that.
+ * Return: whether @state->ip is at "mov $__NR_rt_sigreturn, %rax; syscall", or at the
+ * second of the two if the frame has not been returned to.
  */
 bool arch_unwind_user_at_sigreturn(const struct unwind_user_state *state)
 {
@@ -189,7 +189,7 @@ bool arch_unwind_user_at_sigreturn(const struct unwind_user_state *state)
 	u8 text[sizeof(insns)];
 	u16 first;
 
-	/* Nobody's text is read in for this. */
+	/* Do not read in any text for this. */
 	guard(pagefault)();
 	/* Most frames are not: look at no more than it takes to see that. */
 	if (get_user(first, (u16 __user *)start))
@@ -207,12 +207,11 @@ bool arch_unwind_user_at_sigreturn(const struct unwind_user_state *state)
 }
 
 /**
- * arch_unwind_user_sigframe() - go on in the code that a signal interrupted
+ * arch_unwind_user_sigframe() - continue in the code that a signal interrupted
  * @state: a signal frame; on success the interrupted one
  *
- * Everything is taken from the frame at the stack pointer, as sigreturn() will:
- * where the handler's stack lay does not matter, nor what sigaltstack() says
- * now.
+ * Everything is taken from the frame at the stack pointer, as sigreturn() will do: it
+ * does not matter where the handler's stack was, nor what sigaltstack() says now.
  *
  * Return: 0, -EFAULT if the frame cannot be read, -EINVAL if it is not one of
  * a 64-bit task.
@@ -247,7 +246,7 @@ int arch_unwind_user_sigframe(struct unwind_user_state *state)
  * arch_unwind_user_reg() - get a register of a frame
  * @state: the frame
  * @reg: DWARF number of the register
- * @val: where its value is stored
+ * @val: where to store its value
  *
  * Return: 0, -EINVAL if it is not known in this frame, -EFAULT if it cannot be
  * read.

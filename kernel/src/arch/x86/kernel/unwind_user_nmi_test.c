@@ -2,10 +2,10 @@
 /*
  * Walks of user stacks in NMIs, for tests: debugfs codectl/nmi_walks
  *
- * Writing a number sends that many NMIs to each other processor, one after the other.
- * Each walks the user stack of the task that it has interrupted, wherever that is.
- * Reading it tells how many walks there were, and how many frames; and in a line of its
- * own of the last one the process and the addresses.
+ * Writing a number sends that many NMIs to each other CPU, one after the other.  Each
+ * walks the user stack of the task that it has interrupted, wherever that is.  Reading
+ * it gives the number of walks and of frames and, on a line of its own, the process and
+ * the addresses of the last walk.
  */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
@@ -37,7 +37,7 @@ struct nmi_stack {
 	unsigned long	entries[NMI_WALK_FRAMES];
 };
 
-/* One for each processor, as they walk at the same time, and the last one of all. */
+/* One for each CPU, as they walk at the same time, and the last one of all. */
 static DEFINE_PER_CPU(struct nmi_stack, nmi_stacks);
 static struct nmi_stack *nmi_last;
 
@@ -50,7 +50,7 @@ static bool nmi_walk_consume(void *cookie, unsigned long addr)
 	return stack->nr < NMI_WALK_FRAMES;
 }
 
-/* What saves the user's registers is there: they may be half of one entry's now. */
+/* Code that saves the user's registers: they may be half of one entry's now. */
 static bool nmi_in_entry(unsigned long ip)
 {
 	return (ip >= (unsigned long)__entry_text_start &&
@@ -96,7 +96,7 @@ static int nmi_walk_handler(unsigned int cmd, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* To all others, and waits for them. */
+/* Sends to all others, and waits for them. */
 static void nmi_walk_send(void)
 {
 	cpumask_copy(&nmi_walk_mask, cpu_online_mask);

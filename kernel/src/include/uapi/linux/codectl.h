@@ -65,39 +65,39 @@ enum code_opt {
  * @elf_start: lowest address of the object
  * @elf_end: end of the object; the ranges of two objects may overlap
  * @text_start: first byte of the executable segment
- * @text_end: end of the executable segment.  The text must lie within the object
+ * @text_end: end of the executable segment.  The text must be within the object
  *	(EINVAL), must be mapped and executable throughout (EINVAL), and must not
- *	overlap the text of another registration (EEXIST), unless that is of an
- *	object, too, and something was mapped over its text: it is replaced.  It
- *	is the key of the registration.
- * @sframe_start: the SFrame section that describes the text; it need not lie
- *	in the same file, nor in any file, and several registrations may share
- *	one.  What it says does not change while it is registered: unregister
- *	first.  Its header is read at once, unless %CODE_ELF_HEADER_LATER: EFAULT
- *	if it cannot be, EINVAL if it is malformed, EOPNOTSUPP for a version, ABI
- *	or flag that this kernel does not decode.
+ *	overlap the text of another registration (EEXIST), unless that is an object's,
+ *	too, and something was mapped over its text: then it is replaced.  It is the key
+ *	of the registration.
+ * @sframe_start: the SFrame section that describes the text; it need not be in the same
+ *	file, nor in any file, and several registrations may share one.  What it says
+ *	must not change while it is registered: unregister first.  Its header is read at
+ *	once, unless %CODE_ELF_HEADER_LATER: EFAULT if it cannot be, EINVAL if it is
+ *	malformed, EOPNOTSUPP for a version, ABI or flag that this kernel does not
+ *	decode.
  * @sframe_end: end of the SFrame section.  @sframe_start and @sframe_end both
  *	0: the registration gives the text a name, and no unwind table.
- * @pathname: address of a NUL-terminated path, or 0.  Kept unless all of the
- *	text is mapped from one file, and reported as a claim.  ENAMETOOLONG
- *	without a NUL in PATH_MAX bytes.
+ * @pathname: address of a NUL-terminated path, or 0.  Kept unless all of the text is
+ *	mapped from one file, and reported as a claim.  ENAMETOOLONG if there is no NUL
+ *	in PATH_MAX bytes.
  * @build_id: address of the build-id, or 0; kept and reported as @pathname is
  * @debug_link_pathname: address of a NUL-terminated .gnu_debuglink name, or 0
- * @build_id_len: bytes at @build_id, at most 20 (ENAMETOOLONG); 0 without one
+ * @build_id_len: bytes at @build_id, at most 20 (ENAMETOOLONG); 0 if there is none
  *	(EINVAL)
  * @debug_link_crc: CRC-32 of the .gnu_debuglink section; 0 without
  *	@debug_link_pathname (EINVAL)
  * @unwind_format: one of &enum code_unwind_format (EOPNOTSUPP)
  * @elf_flags: bits of &enum code_elf_flags (EINVAL)
- * @sframe_addr: for a section that does not lie where it was linked to lie, as one
- *	from a file of debug information: the address that its first byte has in the
- *	object's own address space, plus the load bias of the object.  All offsets
- *	in the section count from there.  0: it lies in its place.  With a section
- *	only, and so that all of it were in user space (EINVAL).
+ * @sframe_addr: for a section that is not where it was linked to be, as one from a file
+ *	of debug information: the address that its first byte has in the object's own
+ *	address space, plus the load bias of the object.  All offsets in the section
+ *	count from there.  0: it is where it was linked to be.  Only with a section, and
+ *	only if all of it would be in user space (EINVAL).
  *
  * Further errors: ENOSPC at the limit of registrations of an address space
- * (kernel.codectl_max_regions), or where the strings and build-ids that are kept
- * for it take 256 KiB; ENOMEM.
+ * (kernel.codectl_max_regions), or if the strings and build-ids that are kept for it
+ * take 256 KiB; ENOMEM.
  */
 struct code_elf_info {
 	__aligned_u64	elf_start;
@@ -134,9 +134,9 @@ enum code_unwind_format {
 
 /**
  * enum code_elf_flags - @elf_flags of &struct code_elf_info
- * @CODE_ELF_HEADER_LATER: read the header of the section when a stack needs it,
- *	and not now, so that a page that nobody else touches stays out of memory.  A
- *	header that would have been refused then is none: the text has no table.
+ * @CODE_ELF_HEADER_LATER: read the header of the section when a stack needs it, not
+ *	now, so that a page that nobody else touches stays out of memory.  A header that
+ *	would have been refused then counts as none: the text has no table.
  *
  * Values not listed here are not part of the ABI.
  */
@@ -148,12 +148,12 @@ enum code_elf_flags {
  * enum code_jit_flags - @jit_flags of &struct code_jit_info
  * @CODE_JIT_DEFAULT_RULE: the rule in &struct code_jit_info covers every
  *	address of the text that no row covers
- * @CODE_JIT_DESCENDING: rows are appended in decreasing order of address,
- *	those of one function too
+ * @CODE_JIT_DESCENDING: rows are appended in decreasing order of address, including
+ *	those of one function
  * @CODE_JIT_CALLSITE: rules are exact at call sites only; the caller of a frame
  *	that was interrupted elsewhere, by the kernel or by a signal, may be wrong
- * @CODE_JIT_GRANULES: the rows are in a granule map, and not in a chain of tables,
- *	so that code can be placed, freed and moved in any order
+ * @CODE_JIT_GRANULES: the rows are in a granule map, not in a chain of tables, so that
+ *	code can be placed, freed and moved in any order
  *
  * Values not listed here are not part of the ABI.
  */
@@ -196,9 +196,9 @@ enum code_fre_info {
 
 /**
  * struct code_jit_unwind_fre - how to unwind from some bytes of code; a row
- * @size: bytes of code that the row covers; 0: retired, covers nothing, so that
- *	the default rule does if there is one.  May be set to 0, by one aligned
- *	store, at any time at which no thread has a frame in that code.
+ * @size: bytes of code that the row covers; 0: retired, covers nothing, so that the
+ *	default rule does if there is one.  May be set to 0, by one aligned store,
+ *	whenever no thread has a frame in that code.
  * @ip_off: the first byte that it covers, counted from the start of the text
  * @cfa_off: CFA = base register + @cfa_off
  * @ra_off: the return address is at CFA + @ra_off
@@ -207,11 +207,10 @@ enum code_fre_info {
  * @info: bits of &enum code_fre_info
  * @__reserved: must be 0, else the row is read as %CODE_FRE_UNKNOWN
  *
- * All fields are written by user space and only read by the kernel, each by a
- * single aligned load but for @info and @__reserved, which are one.  A row does
- * not change once it is published, but for its @size, and but for what happens
- * while @seq of &struct code_jit_info is odd.  What of a row lies outside of the
- * text is ignored.
+ * All fields are written by user space and only read by the kernel, each by a single
+ * aligned load, except for @info and @__reserved, which are read as one.  Once a row is
+ * published, only its @size changes, except for what happens while @seq of &struct
+ * code_jit_info is odd.  Any part of a row outside of the text is ignored.
  */
 struct code_jit_unwind_fre {
 	__u32	size;
@@ -264,10 +263,10 @@ struct code_jit_unwind_table {
  * @start: the first byte of the function, counted from the start of the text
  * @len: bytes of it
  * @nr: rows in @fre
- * @code_id: the owner's number of the function, unlike that of any other one in the
- *	process, ever; 0: it has none.  User stacks in the trace have it.
- * @fre: the rows, in increasing order of @ip_off; they do not overlap, and what of them
- *	lies outside of the function is ignored
+ * @code_id: the owner's number of the function, never used for another one in the
+ *	process; 0: it has none.  User stacks in the trace have it.
+ * @fre: the rows, in increasing order of @ip_off; they do not overlap, and any part of
+ *	them outside of the function is ignored
  *
  * A granule map says for each granule of the text, which is 1 << @granule_shift bytes
  * of it, which function is there; no two share one.  Its slot, a __u32 that is aligned
@@ -275,13 +274,13 @@ struct code_jit_unwind_table {
  * pool in units of %CODE_JIT_RECORD_ALIGN bytes.  No record begins at the start of
  * the pool.
  *
- * To publish a function its record is written, and then its slots, each by one store
- * with release; then its code may be reached.  To retire it 0 is stored in its slots,
- * when no thread has a frame in it.  From then on its record may be used again;
- * before its memory becomes part of one that begins elsewhere, a write barrier comes
- * after that 0.  In one place of the pool @seq has no value again before 2^31 - 1
- * others.  A record that does not lie in the pool as a whole is none: the stack ends
- * there, truncated.
+ * To publish a function, write its record, and then its slots, each by one store with
+ * release; then its code may be reached.  To retire it, store 0 in its slots when no
+ * thread has a frame in it.  From then on its record may be reused; before its memory
+ * becomes part of one that begins elsewhere, a write barrier must follow that 0.  At
+ * one place of the pool @seq must not have a value again before 2^31 - 1 others.  A
+ * record that is not within the pool as a whole is none: the stack ends there,
+ * truncated.
  */
 struct code_jit_record {
 	__u32		seq;
@@ -307,13 +306,13 @@ struct code_jit_record {
  *	%CODE_JIT_GRANULES (EINVAL).  Not read at registration.
  * @jit_flags: bits of &enum code_jit_flags (EINVAL)
  * @fre_size: bytes in a row; 0: 24 (EOPNOTSUPP)
- * @seq: 0, or the address of a __u32, aligned to 4 (EINVAL), that is odd while
- *	tables are rewritten: incremented before, with a write barrier after it,
- *	and incremented with release afterwards.  In between anything may change
- *	but the address of the first table.  To append and to retire needs none of
- *	it.  The kernel loads it with acquire before it reads a table, and again
- *	afterwards: if it was odd or has changed, it tries once more, and then
- *	truncates the stack.  0 with %CODE_JIT_GRANULES (EINVAL)
+ * @seq: 0, or the address of a __u32, aligned to 4 (EINVAL), that is odd while tables
+ *	are rewritten: incremented before, with a write barrier after it, and
+ *	incremented with release afterwards.  In between anything may change but the
+ *	address of the first table.  Appending and retiring need none of it.  The kernel
+ *	loads it with acquire before it reads a table, and again afterwards: if it was
+ *	odd or has changed, it tries once more, and then truncates the stack.  0 with
+ *	%CODE_JIT_GRANULES (EINVAL)
  * @cfa_off: as in &struct code_jit_unwind_fre; this and the following fields
  *	are the default rule, and must be 0 without %CODE_JIT_DEFAULT_RULE
  *	(EINVAL)
@@ -322,23 +321,23 @@ struct code_jit_record {
  * @info: as in &struct code_jit_unwind_fre; what makes a row unknown is refused
  *	here (EINVAL)
  * @__reserved: must be 0
- * @slots: address of the slots of a granule map, one for each granule of the text, and
- *	one for a rest of it; aligned to 4, and all in user space (EINVAL).  This and
- *	the following fields are 0 without %CODE_JIT_GRANULES (EINVAL).
+ * @slots: address of the slots of a granule map, one for each granule of the text, of
+ *	which the last may be partial; aligned to 4, and all in user space (EINVAL).
+ *	This and the following fields are 0 without %CODE_JIT_GRANULES (EINVAL).
  * @pool: address of the pool that its records are in, aligned to 8 (EINVAL)
- * @pool_len: bytes of the pool, all in user space; room for a record without rows at
- *	least (EINVAL)
+ * @pool_len: bytes of the pool, all in user space; room for at least a record without
+ *	rows (EINVAL)
  * @granule_shift: binary logarithm of the bytes of a granule, from
  *	%CODE_JIT_MIN_SHIFT to %CODE_JIT_MAX_SHIFT (EINVAL)
  * @__reserved2: must be 0 (EINVAL)
  *
- * Once the range is registered, code is published without a system call: by
- * appending rows, or by storing slots.  Neither slots nor pool are read at
- * registration.  A stack ends, truncated, at an address that neither a row nor
- * a default rule covers; frame pointers are not tried.  With a default rule every
- * address is covered, and no signal frame is recognised there: a restorer has to
- * lie elsewhere.  When any page of the text is unmapped the registration goes as
- * a whole.  Further errors: ENOSPC, ENOMEM, as for CODE_REGISTER_ELF.
+ * Once the range is registered, code is published without a system call: by appending
+ * rows, or by storing slots.  Neither slots nor pool are read at registration.  A stack
+ * ends, truncated, at an address that neither a row nor a default rule covers; frame
+ * pointers are not tried.  With a default rule every address is covered, and no signal
+ * frame is recognised there: a restorer has to be elsewhere.  When any page of the text
+ * is unmapped, the whole registration goes.  Further errors: ENOSPC, ENOMEM, as for
+ * CODE_REGISTER_ELF.
  */
 struct code_jit_info {
 	__aligned_u64	text_start;
@@ -381,9 +380,9 @@ struct code_unregister_info {
 
 /**
  * struct code_batch_entry - a call in a batch
- * @option: one of &enum code_opt, but for CODE_BATCH (EINVAL)
+ * @option: one of &enum code_opt, except CODE_BATCH (EINVAL)
  * @info_size: size of the structure at @info, as the argument of codectl()
- * @info: address of the structure that goes with @option
+ * @info: address of the structure for @option
  */
 struct code_batch_entry {
 	__u32		option;
@@ -400,11 +399,11 @@ struct code_batch_entry {
  * @nr: entries in it, at most %CODE_BATCH_MAX (EINVAL)
  * @__reserved: must be 0
  *
- * The entries are carried out in order, each as if it were called by itself, up
- * to the first that fails.  codectl() returns how many were carried out; if it is
- * the first that fails, its error.  What the caller does in another thread, and
- * lookups, may come between any two entries.  An entry may be read before those
- * ahead of it are carried out.
+ * The entries are carried out in order, each as if it were called by itself, up to the
+ * first that fails.  codectl() returns how many were carried out or, if the first one
+ * fails, its error.  What the caller does in another thread, and lookups, may come
+ * between any two entries.  An entry may be read before those ahead of it are carried
+ * out.
  */
 struct code_batch {
 	__aligned_u64	entries;
@@ -415,10 +414,10 @@ struct code_batch {
 #define CODE_BATCH_SIZE_VER0		16
 
 /**
- * struct code_file_segment - text of a file, as a program header has it
+ * struct code_file_segment - text of a file, as in a program header
  * @offset: where in the file it begins
  * @len: bytes of it there, not 0
- * @vaddr: the address that the first of them was linked to have
+ * @vaddr: link-time address of the first of them
  */
 struct code_file_segment {
 	__aligned_u64	offset;
@@ -435,31 +434,30 @@ struct code_file_segment {
  * @unwind_format: one of &enum code_unwind_format (EOPNOTSUPP)
  * @table: address of the SFrame section that describes its text, which the kernel
  *	copies.  All of it is checked: EFAULT if it cannot be read, EINVAL if any of it
- *	is malformed or its FDEs are not sorted, EOPNOTSUPP for a version, ABI, flag
- *	or encoding that this kernel does not decode, ENODATA without a function.
+ *	is malformed or its FDEs are not sorted, EOPNOTSUPP for a version, ABI, flag or
+ *	encoding that this kernel does not decode, ENODATA if there is no function.
  * @table_len: bytes of it
- * @table_addr: the address that its first byte was linked to have; all offsets in
- *	it count from there
+ * @table_addr: link-time address of its first byte; all offsets in it count from there
  * @segments: address of an array of &struct code_file_segment, one for each
  *	executable segment
  * @nr_segments: entries in it, from 1 to %CODE_FILE_MAX_SEGMENTS (EINVAL)
  * @__reserved: must be 0
  *
- * Needs CAP_PERFMON in the initial user namespace (EPERM).  Returns a descriptor
- * with O_CLOEXEC; the table is gone with the last reference to that.  It covers
- * what is mapped from the file in every address space, those of containers that
- * share the file by overlayfs included, now or later.  Where a process has
- * registered a table of its own, this one is used.  No process sees it, or can
- * remove it.  Text that something else is mapped over is not covered.
+ * Needs CAP_PERFMON in the initial user namespace (EPERM).  Returns a descriptor with
+ * O_CLOEXEC; the table is gone with the last reference to that.  It covers what is
+ * mapped from the file in every address space, now or later, including those of
+ * containers that share the file by overlayfs.  If a process has registered a table of
+ * its own, this one is used.  No process sees it, or can remove it.  Text that
+ * something else is mapped over is not covered.
  *
  * A file that is written to or truncated, mapped shared for writing, or whose
- * attributes are set, loses its table, as the descriptor's fdinfo and the trace say.
+ * attributes are set, loses its table, as the descriptor's fdinfo and the trace report.
  *
  * Further errors: EEXIST if the file has a table, EAGAIN if it was written to
- * meanwhile, ETXTBSY if it is mapped shared for writing, so that nobody would be told
- * of writes, ENOSPC where all tables take more than kernel.codectl_attached_kb,
- * E2BIG where this one has too many different rules or few rows for a great deal of
- * text, EINTR, ENOMEM, EMFILE, ENFILE.
+ * meanwhile, ETXTBSY if it is mapped shared for writing, so that writes would go
+ * unnoticed, ENOSPC if all tables take more than kernel.codectl_attached_kb, E2BIG if
+ * this one has too many different rules, or few rows for a great deal of text, EINTR,
+ * ENOMEM, EMFILE, ENFILE.
  */
 struct code_file_info {
 	__s32		fd;
@@ -477,16 +475,16 @@ struct code_file_info {
 /*
  * struct code_query::query_flags
  *
- * CODE_QUERY_OR_NEXT	where nothing covers the address, the next registration
+ * CODE_QUERY_OR_NEXT	if nothing covers the address, the next registration
  *			above it
  * CODE_QUERY_FILE	fill in file_id, dev_major, dev_minor, inode, file_offset
  *			and names; a buffer for a path or a build-id asks for
  *			them as well
- * CODE_QUERY_WAIT	where a build-id has to be read from a file of another
- *			process, wait for that, as a read() of it would: for
- *			ever if its file system is one that a process serves,
- *			and not to be killed once that has taken the request;
- *			without, it is found if it is in memory
+ * CODE_QUERY_WAIT	if a build-id has to be read from a file of another
+ *			process, wait for that, as a read() of it would:
+ *			forever if its file system is one that a process
+ *			serves, and not to be killed once that has taken the
+ *			request; without it, it is found if it is in memory
  */
 #define CODE_QUERY_OR_NEXT	0x1
 #define CODE_QUERY_FILE		0x2
@@ -498,7 +496,7 @@ struct code_file_info {
  * CODE_NAMES_NONE	nobody
  * CODE_NAMES_VERIFIED	the kernel, which read them from the file that all of
  *			the text is mapped from, in one piece
- * CODE_NAMES_CLAIMED	where it is not: the registrant or, if that gave none,
+ * CODE_NAMES_CLAIMED	otherwise: the registrant or, if that gave none,
  *			the file mapped at elf_start.  Nobody has checked that
  *			the code is of that file.
  */
@@ -531,18 +529,18 @@ struct code_file_info {
  * @info: out: as registered, of the default rule
  * @granule_shift: out: as registered; 0 without a granule map
  * @__reserved: in: must be 0
- * @id: out: of the registration, unlike that of any other registration or file
- *	since the system was started; a copy made by fork() has the same
+ * @id: out: of the registration, unlike that of any other registration or file since
+ *	boot; a copy made by fork() has the same
  * @file_id: out: of the file, as in user stacks in the trace; 0 unless @names is
  *	%CODE_NAMES_VERIFIED
- * @inode: out: inode number, as in /proc/PID/maps.  Where @names is
- *	%CODE_NAMES_CLAIMED, that of the file that the text was mapped from when
- *	it was registered, if it is still mapped at @elf_start; 0 otherwise
+ * @inode: out: inode number, as in /proc/PID/maps.  If @names is %CODE_NAMES_CLAIMED,
+ *	that of the file that the text was mapped from when it was registered, if it is
+ *	still mapped at @elf_start; 0 otherwise
  * @dev_major: out: major number of the device, as in /proc/PID/maps
  * @dev_minor: out: minor number of the device
  * @file_offset: out: offset of the text in the file that has @inode
  * @names: out: CODE_NAMES_*
- * @debug_link_crc: out: as registered, where @names has %CODE_NAMES_CLAIMED
+ * @debug_link_crc: out: as registered, if @names is %CODE_NAMES_CLAIMED
  * @path_size: in: bytes at @path_addr; out: bytes used, with the NUL, 0 for
  *	no path
  * @build_id_size: in: bytes at @build_id_addr; out: bytes used, 0 for none
@@ -553,14 +551,13 @@ struct code_file_info {
  * @build_id_addr: in: where to store the build-id, or 0 likewise
  * @debug_link_addr: in: where to store the debug link, or 0 likewise
  *
- * All of it is one registration as it was at one moment.  Errors: EINVAL for
- * a @size below %CODE_QUERY_SIZE_VER0, an unknown flag, a reserved field that is
- * not 0, a buffer without size or a size without buffer; E2BIG as for codectl();
- * EFAULT; ENOENT where there is no such registration; ENAMETOOLONG where a
- * buffer is too small, as PROCMAP_QUERY; ESRCH when the process is gone, or has
- * executed another program since the file was opened; ENOTTY on a kernel without
- * it.  The size that the number of the ioctl has in it goes for nothing, so that
- * a longer structure is known to kernels that are older than it.
+ * All of it is one registration as it was at one moment.  Errors: EINVAL for a @size
+ * below %CODE_QUERY_SIZE_VER0, an unknown flag, a reserved field that is not 0, a
+ * buffer without size or a size without buffer; E2BIG as for codectl(); EFAULT; ENOENT
+ * if there is no such registration; ENAMETOOLONG if a buffer is too small, as
+ * PROCMAP_QUERY; ESRCH when the process is gone, or has executed another program since
+ * the file was opened; ENOTTY on a kernel without it.  The size in the number of the
+ * ioctl is ignored, so that older kernels know a longer structure, too.
  */
 struct code_query {
 	__aligned_u64	size;

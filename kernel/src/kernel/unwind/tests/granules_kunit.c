@@ -2,9 +2,9 @@
 /*
  * KUnit tests of the reader of granule maps
  *
- * Two functions are in 16 granules of 16 bytes, the first one with two rows and a
- * rest that has none, the second with a row that reaches further than it does.  Each
- * case changes one field and looks up one address.
+ * Two functions are in 16 granules of 16 bytes: the first one has two rows and a rest
+ * without one, the second a row that reaches beyond its end.  Each case changes one
+ * field and looks up one address.
  */
 #include <linux/string.h>
 
@@ -145,7 +145,7 @@ static void one_field_changed(struct kunit *test)
 	}
 }
 
-/* A function does not go round to the lowest addresses. */
+/* A function does not wrap around to the lowest addresses. */
 static void longest_function(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -158,7 +158,7 @@ static void longest_function(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, SHORT + 2, &fre));
 }
 
-/* A rest of the text has a slot of its own; each shift has its granules. */
+/* A partial last granule has a slot of its own; each shift has its granules. */
 static void shifts(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -224,7 +224,7 @@ static void default_rule(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, jit_find(&f->jit, 0xff, &fre));
 }
 
-/* Registration lets nothing else through than the end of user space. */
+/* The ends of user space, beyond which registration lets nothing through. */
 static void ends_of_memory(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -311,12 +311,12 @@ static void row_remains(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, jit_granule_remains(&f->jit, LONG + 0x10,
 						    place.row, 6, &fre));
 	KUNIT_EXPECT_EQ(test, fre.cfa_off, 1);
-	/* Where another function is, or none. */
+	/* At another function, or none. */
 	KUNIT_EXPECT_FALSE(test, jit_granule_remains(&f->jit, SHORT, place.row,
 						     6, &fre));
 	KUNIT_EXPECT_FALSE(test, jit_granule_remains(&f->jit, 0, place.row, 6,
 						     &fre));
-	/* The record is used again, or being written. */
+	/* The record is reused, or being written. */
 	KUNIT_EXPECT_FALSE(test, jit_granule_remains(&f->jit, LONG + 0x10,
 						     place.row, 4, &fre));
 	f->image.pool.first.seq = 7;
@@ -368,7 +368,7 @@ static void budget(struct kunit *test)
 					       &left));
 		KUNIT_EXPECT_EQ(test, left, i > 3);
 	}
-	/* One that is being written is looked at twice. */
+	/* A record that is being written is looked at twice. */
 	f->image.pool.first.seq = 1;
 	put_image(test, f);
 	left = 5;

@@ -8,15 +8,15 @@
 #include "../jit.h"
 
 /**
- * struct jit_case - a field of an image that is changed, and an address that is looked up
+ * struct jit_case - a field of an image to change, and an address to look up
  * @name: what it is
  * @at: where the field is in the image
  * @bytes: its bytes
  * @val: what it becomes
  * @off: the address
- * @ret: what comes of it
- * @cfa_off: the number of the row that is expected, which it has there; -1: that is
- *	not understood
+ * @ret: the expected result
+ * @cfa_off: the number of the expected row, which it has there; -1: a row that is not
+ *	understood
  */
 struct jit_case {
 	const char	*name;

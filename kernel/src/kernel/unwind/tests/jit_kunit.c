@@ -2,8 +2,8 @@
 /*
  * KUnit tests of the reader of compiled code's tables
  *
- * Two tables are chained, of two rows each that cover 0x10 bytes and leave 0x10
- * out; each case changes one field of it and looks up one address.
+ * Two tables are chained, each with two rows that cover 0x10 bytes and leave 0x10 out;
+ * each case changes one field of it and looks up one address.
  */
 #include <linux/string.h>
 
@@ -161,13 +161,13 @@ static void descending(struct kunit *test)
 	f->image.table[1].fre[0].size = STEP + 1;
 	put_image(test, f);
 	KUNIT_EXPECT_EQ(test, -EINVAL, jit_find(&f->jit, ROW_OFF(0), &fre));
-	/* And round to the lowest addresses. */
+	/* And wraps around to the lowest addresses. */
 	f->image.table[1].fre[0].size = U32_MAX;
 	put_image(test, f);
 	KUNIT_EXPECT_EQ(test, -EINVAL, jit_find(&f->jit, ROW_OFF(0), &fre));
 }
 
-/* What has retired keeps its first byte: the next table may not start there. */
+/* A retired row keeps its first byte: the next table must not start there. */
 static void next_table_at_a_retired_row(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -277,7 +277,7 @@ static void ends_of_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, jit_find(&f->jit, ROW_OFF(1), &fre));
 	KUNIT_EXPECT_EQ(test, fre.cfa_off, 1);
 
-	/* No room for a row: what are rows of the table above are its header. */
+	/* No room for a row: the rows of the table above are its header. */
 	f->jit.head = TASK_SIZE_MAX - sizeof(struct code_jit_unwind_table);
 	KUNIT_EXPECT_EQ(test, -ENODATA, jit_find(&f->jit, ROW_OFF(1), &fre));
 	f->jit.head += sizeof(u64);
@@ -318,7 +318,7 @@ static void row_remains(struct kunit *test)
 	/* Rewritten before, or since. */
 	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 4, &fre));
 	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, counter, 7, &fre));
-	/* Nobody can read the one or the other. */
+	/* One or the other cannot be read. */
 	KUNIT_EXPECT_FALSE(test, jit_row_remains(place.row, TASK_SIZE_MAX, 6, &fre));
 	KUNIT_EXPECT_FALSE(test, jit_row_remains(PAGE_OFFSET, counter, 6, &fre));
 	KUNIT_EXPECT_FALSE(test, jit_row_remains(f->at + PAGE_SIZE, 0, 0, &fre));
@@ -336,7 +336,7 @@ static void row_remains(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, place.row, 0);
 }
 
-/* A table is gone through, and two rows bisected. */
+/* A table is passed, and two rows bisected. */
 static void budget(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -358,7 +358,7 @@ static void budget(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, left, i > 2 ? i - 2 : 0);
 	}
 
-	/* Nor has what is not known the default rule. */
+	/* The default rule does not hold for what is not known, either. */
 	f->jit.flags = RULE;
 	left = 3;
 	KUNIT_EXPECT_EQ(test, -E2BIG,

@@ -16,7 +16,7 @@
 
 static DECLARE_COMPLETION(looking);
 
-/* A thread that runs: one that is stopped before it has started never looks. */
+/* A running thread: one that is stopped before it has started never looks. */
 static struct task_struct *start_to_look(struct kunit *test,
 					 int (*look)(void *data),
 					 struct mm_struct *mm)
@@ -78,7 +78,7 @@ static void lookups_while_it_changes(struct kunit *test)
 
 /*
  * The registrations that stay, with others that come and go in between: few, so that
- * most rotations are on the way to many of them.
+ * most rotations are on the path to many of them.
  */
 #define STAYING		16
 #define STAYING_STEP	0x4000
@@ -170,7 +170,7 @@ static int validate_of_parent(void *data)
 	return bad;
 }
 
-/* The same of who takes the registrations one after the other. */
+/* The same when going through the registrations one by one. */
 static int look_up_next_of_parent(void *data)
 {
 	struct mm_struct *mm = data;
@@ -195,7 +195,7 @@ struct interruption {
 	bool over;
 };
 
-/* Wherever it is; not for ever, as it may hold the lock that the other one waits for. */
+/* Wherever it is; not forever, as it may hold the lock that the other one waits for. */
 static void interrupt_lookup(void *data)
 {
 	struct interruption *interruption = data;
@@ -211,7 +211,7 @@ static void interrupt_lookup(void *data)
 	}
 }
 
-/* As it is done at a fork; @child keeps what was there, and changes it. */
+/* As at fork(); @child keeps what was there, and changes it. */
 static unsigned int replace(struct mm_struct *mm, struct mm_struct *child)
 {
 	return !!insert(mm, END + 0x1000, END + 0x2000) +
@@ -219,7 +219,7 @@ static unsigned int replace(struct mm_struct *mm, struct mm_struct *child)
 	       !!insert(child, BASE, END + 0x1000);
 }
 
-/* What a thread that looks on @cpu has begun to search is that of another one then. */
+/* What a thread on @cpu has begun to search belongs to another address space then. */
 static unsigned int replace_while_interrupted(struct mm_struct *mm,
 					      struct mm_struct *child,
 					      unsigned int cpu)
@@ -254,7 +254,7 @@ static void replace_while_looking(struct kunit *test, int (*look)(void *data))
 
 	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
 	task = start_to_look(test, look, mm);
-	/* Both threads are of this test alone. */
+	/* Both threads belong to this test alone. */
 	KUNIT_EXPECT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(cpu)));
 	KUNIT_EXPECT_EQ(test, 0, set_cpus_allowed_ptr(task, cpumask_of(other)));
 	for (i = 0; i < 2000; i++) {
@@ -295,7 +295,7 @@ static void show_tree(struct codectl_registry *reg, const struct rb_root *tree)
 	raw_write_seqcount_end(&reg->seq);
 }
 
-/* What is missed in the middle of a change counts as changed, and not as gone. */
+/* What is missed in the middle of a change counts as changed, not as gone. */
 static void lookups_in_a_change(struct kunit *test)
 {
 	struct mm_struct *mm = new_mm(test);
@@ -324,7 +324,7 @@ static void lookups_in_a_change(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
 }
 
-/* The writer that @look comes upon goes on once it is waited for. */
+/* The writer that @look meets continues once it is waited for. */
 static int look_in_a_change(struct kunit *test, int (*look)(void *data))
 {
 	struct mm_struct *mm = new_mm(test);
@@ -349,7 +349,7 @@ static int look_in_a_change(struct kunit *test, int (*look)(void *data))
 	return kthread_stop(task);
 }
 
-/* Who may sleep waits for the writer in the end. */
+/* A lookup that may sleep waits for the writer in the end. */
 static void lookups_wait_for_a_change(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, look_in_a_change(test, look_up_parent));
@@ -381,7 +381,7 @@ static void next_from_an_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, next(mm, END + 2), 0);
 }
 
-/* Who may sleep takes the lock in the end. */
+/* A lookup that may sleep takes the lock in the end. */
 static void next_in_a_change(struct kunit *test)
 {
 	struct mm_struct *mm = new_mm(test);

@@ -78,7 +78,7 @@ static void limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, erase(mm, BASE, BASE + 1));
 	KUNIT_EXPECT_EQ(test, 0, insert_max(mm, BASE + 2, BASE + 3, 2));
 
-	/* A limit that was lowered takes nothing away. */
+	/* A lower limit removes nothing. */
 	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_max(mm, BASE, BASE + 1, 1));
 	KUNIT_EXPECT_TRUE(test, covers(mm, BASE + 1));
 	KUNIT_EXPECT_TRUE(test, covers(mm, BASE + 2));
@@ -122,7 +122,7 @@ static void limit_of_claims(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EEXIST, insert_claim(mm, BASE, third));
 	KUNIT_EXPECT_EQ(test, 0, insert(mm, BASE + 4, BASE + 5));
 
-	/* A copy has what it was copied with, and both change apart. */
+	/* A copy has what it was copied with, and both change independently. */
 	child = fork_mm(test, mm);
 	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_claim(child, BASE + 5, 1));
 	KUNIT_EXPECT_EQ(test, 0, erase(child, BASE, BASE + 1));
@@ -218,7 +218,7 @@ static void mapped_over(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, covers(mm, BASE));
 	KUNIT_EXPECT_EQ(test, -EEXIST, insert(child, BASE, END));
 
-	/* In the place of the old ones, at the limit too. */
+	/* In place of the old ones, at the limit, too. */
 	child = fork_mm(test, mm);
 	KUNIT_EXPECT_EQ(test, -ENOSPC, insert_max(mm, BASE, END, 0));
 	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
@@ -336,7 +336,7 @@ static void generations(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &lookup));
 	KUNIT_EXPECT_TRUE(test, codectl_valid(child, &lookup));
 
-	/* Gone, and then there is another at the same range. */
+	/* Gone, and then another one has the same range. */
 	KUNIT_ASSERT_EQ(test, 0, erase(mm, BASE, END));
 	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &lookup));
 	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
@@ -345,7 +345,7 @@ static void generations(struct kunit *test)
 	KUNIT_EXPECT_GT(test, again.gen, lookup.gen);
 	KUNIT_EXPECT_TRUE(test, codectl_valid(mm, &again));
 
-	/* The whole registry gone and made anew */
+	/* The whole registry is gone and made anew */
 	unmap(mm, 0, TASK_SIZE_MAX);
 	KUNIT_EXPECT_FALSE(test, codectl_valid(mm, &again));
 	KUNIT_ASSERT_EQ(test, 0, insert(mm, BASE, END));
@@ -402,7 +402,7 @@ static void ids_are_never_reused(struct kunit *test)
 	codectl_region_put(region);
 }
 
-/* Into @size bytes, of which nothing behind may be written. */
+/* Into @size bytes, after which nothing may be written. */
 static void expect_escaped(struct kunit *test, size_t size, const char *path,
 			   const char *escaped)
 {

@@ -3,8 +3,8 @@
 #define _UNWIND_TESTS_REGISTRY_MM_H
 
 /*
- * Address spaces in which nothing is mapped: the registry does not ask what lies
- * at an address.
+ * Address spaces in which nothing is mapped: the registry does not ask what is at an
+ * address.
  */
 #include <kunit/resource.h>
 #include <kunit/test.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of tables in the kernel's memory: they say what the decoder says of the
- * section that they were made of, address by address
+ * KUnit tests of tables in the kernel's memory: they agree with the decoder about the
+ * section that they were built from, address by address
  */
 #include <linux/err.h>
 #include <linux/sizes.h>
@@ -9,7 +9,7 @@
 #include "../resident.h"
 #include "sframe_image.h"
 
-/* The word for what the decoder says; a rule that does not fit into one is at @step. */
+/* The word for what the decoder says; a rule that does not fit into it is at @step. */
 static u64 decoded(const struct sframe_section *sec, unsigned long addr,
 		   struct unwind_step *step)
 {
@@ -96,7 +96,7 @@ static void same_as_decoder(struct kunit *test)
 	encode_and_compare(test, fdes, ARRAY_SIZE(fdes), -0x2010, -0x1400);
 }
 
-/* Of a function of no bytes nothing is known, nor of what is between it and the next. */
+/* An empty function says nothing, nor about what is between it and the next one. */
 static void empty_function_first(struct kunit *test)
 {
 	static const struct fde_spec fdes[] = {
@@ -109,7 +109,7 @@ static void empty_function_first(struct kunit *test)
 	encode_and_compare(test, fdes, ARRAY_SIZE(fdes), -0x1010, -0xd00);
 }
 
-/* Without FREs there is no rule; that is not to be covered by nothing. */
+/* Without FREs there is no rule; that does not mean that nothing covers the code. */
 static void no_rule_is_no_gap(struct kunit *test)
 {
 	static const struct fde_spec fdes[] = {
@@ -125,7 +125,7 @@ static void no_rule_is_no_gap(struct kunit *test)
 		bool exact;
 		enum kept_type type;
 	} cases[] = {
-		/* What returns there was called from the function ahead. */
+		/* What returns there was called from the function before. */
 		{ -0xfc0, false, KEPT_COMMON },
 		{ -0xfc0, true, KEPT_NOTHING }, { -0xe00, true, KEPT_NOTHING },
 		{ -0xcc1, true, KEPT_NOTHING }, { -0xcc0, false, KEPT_NOTHING },
@@ -180,7 +180,7 @@ static void signal_after_function(struct kunit *test)
 	resident_free(table);
 }
 
-/* All that returns into a hole has no rule, but for what returns to a signal's frame. */
+/* Returns into a hole have no rule, except those to a signal's frame. */
 static void hole_before_signal(struct kunit *test)
 {
 	static const struct fde_spec fdes[] = {
@@ -224,7 +224,7 @@ static void hole_before_signal(struct kunit *test)
 	resident_free(table);
 }
 
-/* Rows of text that is longer than what one block of the index has. */
+/* Rows of text that is longer than one block of the index. */
 static void many_blocks(struct kunit *test)
 {
 	struct fde_spec *fdes = kunit_kcalloc(test, 60, sizeof(*fdes), GFP_KERNEL);
@@ -271,7 +271,7 @@ static void refused(struct kunit *test)
 
 	fdes[1].func = good.func - 1;
 	KUNIT_EXPECT_EQ(test, build(test, fdes, 2, SZ_1M), -EINVAL);
-	/* Behind the first one, in which it is, but not behind the second. */
+	/* After the first one, in which it is, but not after the second. */
 	fdes[0].size = 0x200;
 	fdes[1].func = good.func + 0x100;
 	fdes[2].func = good.func + 0x80;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of what is found in a cache of rules beside a writer
+ * KUnit tests of what is found in a cache of rules with a concurrent writer
  */
 #include <linux/slab.h>
 
@@ -68,7 +68,7 @@ static void somebody_writes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(test), 0);
 }
 
-/* So it may where the writer is through, as the walk has @seq from before. */
+/* The same if the writer is done, as the walk has @seq from before. */
 static void somebody_has_written(struct kunit *test)
 {
 	struct cache_test *t = test->priv;
@@ -79,7 +79,7 @@ static void somebody_has_written(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(test), t->rule);
 }
 
-/* Neither of the registry as it is, nor of a registration that is there. */
+/* It belongs neither to the current registry, nor to a registration that is there. */
 static void rule_of_another_generation(struct kunit *test)
 {
 	struct cache_test *t = test->priv;

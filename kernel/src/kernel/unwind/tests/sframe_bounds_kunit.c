@@ -144,7 +144,7 @@ static void last_user_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(&sec, plain.func, &rule), -EINVAL);
 }
 
-/* The section is well-formed, so whatever is read of it makes a rule. */
+/* The section is well-formed, so whatever is read of it gives a rule. */
 static void kernel_addresses(struct kunit *test)
 {
 	struct image *img = test->priv;
@@ -159,7 +159,7 @@ static void kernel_addresses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(&sec, plain.func, &rule), -EFAULT);
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(&rule, 0x5a, sizeof(rule)), NULL);
 
-	/* From user memory up to the kernel's, and round to user memory */
+	/* From user memory up to the kernel's, and wrapping around to user memory */
 	KUNIT_ASSERT_EQ(test, load(test, img, &user), 0);
 	user.end = sec.end;
 	KUNIT_EXPECT_EQ(test, find(&user, plain.func, &rule), -EFAULT);
@@ -167,7 +167,7 @@ static void kernel_addresses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(&sec, plain.func, &rule), -EFAULT);
 }
 
-/* A page that is not there, under each part of the section in turn. */
+/* A page that is not there, at each part of the section in turn. */
 static void holes(struct kunit *test)
 {
 	struct image *img = test->priv;

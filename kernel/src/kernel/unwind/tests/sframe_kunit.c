@@ -315,7 +315,7 @@ static void outermost_and_signal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(&sec, -0x700, &rule), -EINVAL);
 }
 
-/* Rows are looked at up to the one behind the address. */
+/* Rows are looked at up to the one after the address. */
 static void budget(struct kunit *test)
 {
 	const struct fde_spec fde = {
