@@ -15,7 +15,8 @@ usage()
 	usage: patch-tree.sh --tree DIR --series FILE [--new HOSTDIR:TREEDIR]...
 	                     [--reverse | --check | --outpatch FILE]
 
-	  --new        files of HOSTDIR belong into the tree's TREEDIR
+	  --new        files of HOSTDIR belong into the tree's TREEDIR, but for its
+	               README.md
 	  --reverse    give the tree its pristine state back
 	  --check      change nothing; fail if the tree is not up to date
 	  --outpatch   change nothing; write all of it as one patch
@@ -117,7 +118,8 @@ add_new_files()
 		while read -r path; do
 			path=${path#./}
 			copy_new "${entry%%:*}/$path" "${entry#*:}/$path"
-		done < <(cd "${entry%%:*}" && find . -type f ! -name '*.orig' ! -name '.*')
+		done < <(cd "${entry%%:*}" && find . -type f ! -name '*.orig' ! -name '.*' \
+			! -name README.md)
 	done
 }
 
