@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What it costs to publish and to retire a function in a granule map, in any order,
- * by how many there are.
+ * The cost of publishing and retiring a function in a granule map, in any order, by the
+ * number of functions.
  *
- * All figures are nanoseconds, each the best of some rounds.  Lines that begin with
- * RESULT are for programs.
+ * All figures are nanoseconds, each the best of several rounds.  Lines that begin with
+ * RESULT are machine-readable.
  */
 #include <sys/mman.h>
 
@@ -14,7 +14,7 @@
 
 #define ROUNDS		5
 #define MAX_FUNCS	1000000UL
-/* In one round, so that clocks do not count. */
+/* In one round, so that reading the clock does not count. */
 #define LEAST		20000UL
 
 static char *text;
@@ -48,7 +48,7 @@ static uint64_t func_at(unsigned long i)
 	return (uintptr_t)text + (uint64_t)order[i] * FUNC_LEN;
 }
 
-/* All of them, in an order that is not that of their addresses. */
+/* All of them, in an order other than that of their addresses. */
 static double publish_all(struct codectl_region *region, unsigned long nr)
 {
 	double from = now();
@@ -74,7 +74,7 @@ static double retire_all(struct codectl_region *region, unsigned long nr)
 	return now() - from;
 }
 
-/* Both, again and again; pages are there from the first time on. */
+/* Both, again and again; the pages are there from the first time on. */
 static void bench(unsigned long nr, double *publish, double *retire)
 {
 	struct codectl_region_attr attr = {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What it costs to publish a function with three rows, beside what else a JIT
- * may do for each function.  Exits with 0 if the library keeps its promise: at
- * most 1/20 of a line of a perf map, and 1/3 of a prctl().
+ * The cost of publishing a function with three rows, compared with what else a JIT may
+ * do for each function.  Exits with 0 if the library keeps its promise: at most 1/20 of
+ * a line of a perf map, and 1/3 of a prctl().
  *
- * All figures are nanoseconds per function, each the best of some rounds.  Lines
- * that begin with RESULT say the same to programs.
+ * All figures are nanoseconds per function, each the best of several rounds.  Lines
+ * that begin with RESULT say the same in machine-readable form.
  */
 #include <pthread.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static int compare(const void *a, const void *b)
 	return d < 0 ? -1 : d > 0;
 }
 
-/* The median of small batches, most of which meet no new page. */
+/* The median of small batches, most of which touch no new page. */
 static double publish_warm(const char *name)
 {
 	double *batches = calloc(NR_FUNCS / BATCH, sizeof(*batches));
@@ -95,7 +95,7 @@ static double bench_poll(void)
 	return (now() - from) / NR_FUNCS;
 }
 
-/* All of it, with the pages that the rows are the first to touch. */
+/* All of it, including the pages that the rows are the first to touch. */
 static double bench_cold(void)
 {
 	struct codectl_region *region = open_region(own_text);
@@ -145,7 +145,7 @@ static double bench_prctl(void)
 	return (now() - from) / NR_FUNCS;
 }
 
-/* --- __register_frame() and what follows from it */
+/* --- __register_frame() and related functions */
 
 extern void __register_frame(void *begin);
 extern void __deregister_frame(void *begin);
@@ -228,7 +228,7 @@ static double bench_frames(void)
 	return register_frames(2000);
 }
 
-/* --- threads beside each other */
+/* --- several threads at once */
 
 static double (*bench_of_threads)(void);
 static pthread_barrier_t start_line;
@@ -245,7 +245,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* What a function costs each of @nr threads, on average. */
+/* The average cost of a function to each of @nr threads. */
 static double run_threads(double (*bench)(void), int nr)
 {
 	pthread_t threads[MAX_THREADS];
@@ -269,10 +269,10 @@ static double run_threads(double (*bench)(void), int nr)
 
 /**
  * struct method - something that a JIT may do for each function
- * @name: for programs
- * @what: for people
- * @bench: returns what it costs
- * @most: threads it is done by at once, at most
+ * @name: name for programs
+ * @what: name for people
+ * @bench: returns its cost
+ * @most: maximum number of threads that do it at once
  */
 struct method {
 	const char *name;
@@ -333,7 +333,7 @@ int main(void)
 	if (text == MAP_FAILED)
 		die("mmap");
 
-	/* Where there are user events, and a tracer might come. */
+	/* Where user events exist and a tracer might come. */
 	codectl_names_event(1);
 	printf("ns per function of three rows, best of %d rounds:\n", ROUNDS);
 	for (threads = 1; threads <= MAX_THREADS; threads *= 2)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What it costs to retire functions and to put others in their place, and to have
- * many regions, by how many there are.
+ * The cost of retiring functions and replacing them, and of many regions, by their
+ * number.
  *
- * All figures are nanoseconds, each the best of some rounds, or bytes.  Lines that
- * begin with RESULT are for programs.
+ * All figures are nanoseconds, each the best of several rounds, or bytes.  Lines that
+ * begin with RESULT are machine-readable.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static double bench_retire(unsigned long nr)
 	return sum / (times * nr);
 }
 
-/* Some function or other gives way to one as long. */
+/* Some function is replaced by one of the same length. */
 static double replace(unsigned long nr, const char *name)
 {
 	struct codectl_region *region = open_full(nr, name);
@@ -198,11 +198,11 @@ static double bench_memory(unsigned long nr)
 }
 
 /**
- * struct measure - something that depends on how many there are, or should not
- * @name: for programs
- * @what: for people
- * @bench: returns what it costs, with so many
- * @unit: of that
+ * struct measure - something that depends on the number of functions, or should not
+ * @name: name for programs
+ * @what: name for people
+ * @bench: returns its cost, for that number
+ * @unit: unit of the cost
  */
 struct measure {
 	const char *name;

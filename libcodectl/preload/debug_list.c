@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The list of in-memory objects that compilers at run time keep for debuggers: "JIT
- * Compilation Interface" of GDB's manual.
+ * The list of in-memory objects that run-time compilers keep for debuggers: "JIT
+ * Compilation Interface" in GDB's manual.
  *
- * It is the program's, and changes at any time: it is read as another process's memory
- * would be.  Of an object the .debug_frame counts, which has to be complete, so that
- * objects that are still to be relocated are none; those that have .eh_frame for
- * exceptions come to __register_frame() as well.
+ * It belongs to the program and changes at any time: it is read as another process's
+ * memory would be.  Only the .debug_frame of an object counts, and it must be complete,
+ * so objects that have yet to be relocated are skipped; those that have .eh_frame for
+ * exceptions come to __register_frame(), too.
  *
- * What calls us may be an allocator that maps memory, so that none is asked for any.
+ * We may be called by an allocator that maps memory, so none is asked for any.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -17,10 +17,10 @@
 
 #include "preload.h"
 
-/* A list that is longer goes round, or is none. */
+/* A longer list is circular, or is not a list. */
 #define MAX_OBJECTS	65536
 #define MAX_SECTION	(64 << 20)
-/* Of the interface. */
+/* Version of the interface. */
 #define LIST_VERSION	1
 
 struct debug_entry {
@@ -40,9 +40,9 @@ struct debug_list {
 /**
  * struct object - what was made of an entry
  * @next: the next one
- * @file: the object in memory, by which it is known
+ * @file: the object in memory, which identifies it
  * @size: its length
- * @frame: what was published of it, or NULL
+ * @frame: what was published from it, or NULL
  * @seen: whether it is in the list
  */
 struct object {
@@ -67,7 +67,7 @@ static void *allocate(size_t len)
 	return mem == MAP_FAILED ? NULL : mem;
 }
 
-/* For munmap(); NULL: it is too long, or not there. */
+/* To be freed by munmap(); NULL: it is too long, or not there. */
 static void *copy_of(const void *from, uint64_t len)
 {
 	void *to = len && len <= MAX_SECTION ? allocate(len) : NULL;
@@ -179,7 +179,7 @@ static void see(const struct debug_entry *entry)
 	publish(object);
 }
 
-/* Those that have gone. */
+/* Drops the ones that have gone. */
 static void forget_unseen(void)
 {
 	struct object **at = &objects, *object;
@@ -229,7 +229,7 @@ void preload_debug_list_read(void)
 	for (object = objects; object; object = object->next)
 		object->seen = false;
 	for (at = last.first; at; at = entry.next) {
-		/* It changes just now: the next time it is read. */
+		/* It is changing just now: read it the next time. */
 		if (++nr > MAX_OBJECTS || !preload_copy(&entry, at, sizeof(entry)))
 			return;
 		see(&entry);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * dlsym(), which is called for what dlopen() has brought before that is called itself.
+ * dlsym(), which is called for what dlopen() has loaded before any of that is called.
  *
- * dlopen() cannot be taken over: it goes by its return address, and what it brings is
- * there only when it has returned.  So does dlsym() with RTLD_NEXT, but there we are
- * done before it begins, and jump: stack and return address are as the caller left them.
+ * dlopen() cannot be interposed: it uses its return address, and what it loads is there
+ * only after it has returned.  dlsym() with RTLD_NEXT uses its return address, too, but
+ * there we are done before it begins, and jump: stack and return address are as the
+ * caller left them.
  */
 #include <dlfcn.h>
 
@@ -31,7 +32,7 @@ void *preload_dlsym(void *handle, const char *name)
 {
 	void *found = find_next()(handle, name);
 
-	/* RTLD_NEXT goes by our address: this is no jump. */
+	/* RTLD_NEXT uses our address: keep this from becoming a jump. */
 	__asm__ volatile("" : "+r"(found));
 
 	return found;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * When it is looked whether something is there that nobody tells us of: at the start,
- * when a thread is made, when a symbol is looked up, and, for the list of debuggers, when
- * memory is mapped or made executable, as it is for code.
+ * When to look for things that nobody reports to us: at the start, when a thread is
+ * created, when a symbol is looked up, and, for the list of debuggers, when memory is
+ * mapped or made executable, as it is for code.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,12 +32,12 @@ static void look(bool at_objects)
 
 void preload_look(void)
 {
-	/* Whom we call is known last. */
+	/* The function to call is known last. */
 	if (next_create)
 		look(true);
 }
 
-/* Before the start, of memory for the first allocations, nobody can be asked. */
+/* Before the start, for memory of the first allocations, nobody can be asked. */
 static void *map(__typeof__(mmap) *next, void *addr, size_t len, int prot, int flags,
 		 int fd, off_t offset)
 {
@@ -56,7 +56,7 @@ EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 	return map(next_mmap, addr, len, prot, flags, fd, offset);
 }
 
-/* Who takes over one of them alone is to get its calls. */
+/* A library that interposes only one of them must get its calls. */
 EXPORT void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
 {
 	return map(next_mmap64, addr, len, prot, flags, fd, offset);
@@ -88,7 +88,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	return next(thread, attr, function, arg);
 }
 
-/* After those of the library. */
+/* After the library's constructors. */
 __attribute__((__constructor__(103))) static void begin(void)
 {
 	int saved = errno;

@@ -5,7 +5,7 @@
 #include "preload.h"
 
 static pthread_mutex_t lock;
-/* Of the owner: whether it could be cancelled, and its errno. */
+/* The owner's: whether it could be cancelled, and its errno. */
 static int cancel_state;
 static int saved_errno;
 
@@ -13,7 +13,7 @@ static void init_lock(void)
 {
 	pthread_mutexattr_t attr;
 
-	/* Taken twice, by what a handler calls or by what we call, it says so. */
+	/* Taking it twice, from a handler or from what we call, gives an error. */
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
 	pthread_mutex_init(&lock, &attr);
@@ -44,7 +44,7 @@ void preload_unlock(void)
 	errno = err;
 }
 
-/* In a handler that forks in the thread which has the lock, the child has it, too. */
+/* If a handler forks in the thread that has the lock, the child has it, too. */
 static bool in_owner;
 
 static void prepare(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory for what is noted, of no allocator: that may be calling us, or have a lock
- * that who forks takes before ours.
+ * Memory for notes, from no allocator: an allocator may be calling us, or have a lock
+ * that whoever forks takes before ours.
  */
 #include <errno.h>
 #include <string.h>
@@ -70,7 +70,7 @@ bool preload_readable(const void *start, size_t len)
 	if (end < at)
 		return false;
 	for (; at < end; at = (at | (PAGE - 1)) + 1) {
-		/* Where the call is forbidden nothing can be found out. */
+		/* If the call is forbidden, nothing can be found out. */
 		if (!preload_copy(&byte, (void *)at, 1))
 			return errno != EFAULT;
 	}

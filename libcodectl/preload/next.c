@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whom a call reaches that we have taken over.
+ * The function that a call reaches that we have interposed.
  *
  * The dynamic linker looks into the program, what it needs and what was opened with
  * RTLD_GLOBAL, and then into the caller's own object and what that needs.  What is
  * found in the first of these at the start stays, and is found without the dynamic
- * linker's lock, which another thread may have that waits for this one.  Who the caller
- * was cannot always be told, as the call may have been a jump: then it is any object.
+ * linker's lock, which may be held by another thread that waits for this one.  The
+ * caller is not always known, as the call may have been a jump: then it is any object.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,17 +15,20 @@
 
 #include "preload.h"
 
-/* Where this library is, whatever it is called. */
+/* The extent of this library, whatever it is called. */
 extern const char __ehdr_start[] __attribute__((__visibility__("hidden")));
 extern const char _end[] __attribute__((__visibility__("hidden")));
 
-/* Whom a call of the thread was handed to, and who may jump to another one of ours. */
+/*
+ * The function that this thread's call was passed to, which may jump to another one of
+ * ours.
+ */
 static __thread const void *handed_to;
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define MAX_OBJECTS	1024
 
-/* Taken over by register_frame.c; and what they mean from the start on. */
+/* Interposed by register_frame.c; and what they mean from the start on. */
 static struct start {
 	const char *name;
 	struct preload_next next;
@@ -54,7 +57,7 @@ static void *open_object(const void *addr)
 	return dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-/* Closes it, which may be NULL. */
+/* Closes @object, which may be NULL. */
 static void *find_in(void *object, const char *name)
 {
 	void *found = object ? preload_dlsym(object, name) : NULL;
@@ -66,9 +69,9 @@ static void *find_in(void *object, const char *name)
 }
 
 /**
- * struct paths - of the objects of the process
+ * struct paths - paths of the objects of the process
  * @path: each of them, for free()
- * @nr: how many
+ * @nr: number of paths
  */
 struct paths {
 	char *path[MAX_OBJECTS];
@@ -88,7 +91,7 @@ static int add_path(struct dl_phdr_info *object, size_t size, void *arg)
 	return 0;
 }
 
-/* Objects are opened after the lock is given back under which they are told. */
+/* Opens objects after releasing the lock under which they are listed. */
 static void *find_anywhere(const char *name)
 {
 	struct paths paths = { .nr = 0 };
@@ -106,7 +109,7 @@ static void *find_anywhere(const char *name)
 	return found;
 }
 
-/* As who calls it finds it out. */
+/* Finds out as its callers do. */
 static bool takes_entries(const void *function)
 {
 	static const char name[] = "__unw_add_dynamic_fde";
@@ -135,7 +138,7 @@ struct preload_next preload_next(const char *name, const void *caller)
 	if (next.function)
 		next.takes_entries = takes_entries(next.function);
 	handed_to = next.function;
-	/* What was not found is no error of the program's. */
+	/* What was not found is no error of the program. */
 	dlerror();
 	errno = saved;
 
@@ -151,7 +154,7 @@ __attribute__((__constructor__(102))) static void begin(void)
 		struct preload_next *next = &at_start[i].next;
 		void *function = preload_dlsym(RTLD_NEXT, at_start[i].name);
 
-		/* Unwinders have the first one; to find nothing takes long. */
+		/* Unwinders have the first one; a search that fails takes long. */
 		if (!function && !i)
 			break;
 		if (!function)

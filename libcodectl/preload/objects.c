@@ -2,7 +2,7 @@
 /*
  * The objects of the process that have no SFrame of their own, with detached tables.
  *
- * What is unloaded the kernel drops by itself, as its text is unmapped.
+ * The kernel drops unloaded objects by itself, as their text is unmapped.
  */
 #include <errno.h>
 
@@ -10,12 +10,12 @@
 #include "preload.h"
 
 /**
- * struct known - an object that was looked at
+ * struct known - an object that has been looked at
  * @next: the next one
- * @phdr: its program headers, by which it is known
+ * @phdr: its program headers, which identify it
  * @bias: its load bias
- * @table: its table, or nothing
- * @seen: whether it is there still
+ * @table: its table, if any
+ * @seen: whether it is still there
  */
 struct known {
 	struct known *next;
@@ -119,7 +119,7 @@ static int look(struct dl_phdr_info *object, size_t size, void *arg)
 	return 0;
 }
 
-/* Of those that have gone the tables are left. */
+/* Of objects that have gone only the tables are left to free. */
 static void forget_unseen(void)
 {
 	struct known **at = &known, *k;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcodectl-preload: tells the kernel what programs tell their unwinder, or debuggers.
+ * libcodectl-preload: passes to the kernel what programs tell their unwinder, or
+ * debuggers.
  *
- * Nothing here may change what the program does: what is taken over is handed on to
- * whom the caller would have reached without us, errno stays as it is, no thread is
+ * Nothing here may change what the program does: interposed calls are passed on to the
+ * function that they would have reached without us, errno stays as it is, no thread is
  * started, and what fails is left undone.
  */
 #ifndef CODECTL_PRELOAD_H
@@ -16,8 +17,8 @@
 /* --- next.c */
 
 /**
- * struct preload_next - whom a call reaches
- * @function: that; NULL: nobody
+ * struct preload_next - the function that a call reaches
+ * @function: the function; NULL if there is none
  * @takes_entries: whether it is LLVM's
  */
 struct preload_next {
@@ -25,52 +26,52 @@ struct preload_next {
 	bool takes_entries;
 };
 
-/* What @name means to the code at @caller, if we were not there.  Not async-signal-safe. */
+/* What @name would mean to the code at @caller without us.  Not async-signal-safe. */
 struct preload_next preload_next(const char *name, const void *caller);
 
 /* --- dlsym.c */
 
-/* What dlsym() would have found for us, if we had not taken it over. */
+/* What dlsym() would have found for us, had we not interposed it. */
 void *preload_dlsym(void *handle, const char *name);
 
 /* --- hooks.c */
 
-/* Looks whether something has come. */
+/* Looks for anything new. */
 void preload_look(void);
 
 /* --- lock.c */
 
 /*
- * One lock for all that follows; false if who has it is interrupted, or forks, in which
- * case nothing is done.  Who has it may be cancelled only afterwards, and has the errno
- * then that it had before.
+ * One lock for all that follows; false if its owner is interrupted, or forks, in which
+ * case nothing is done.  The owner is cancelled only afterwards, and then has the errno
+ * that it had before.
  */
 bool preload_lock(void);
 void preload_unlock(void);
 
 /* --- memory.c */
 
-/* Longer than any struct that is kept in a list. */
+/* At least the size of any struct that is kept in a list. */
 #define PRELOAD_CELL	80
 
-/* With the lock: so many bytes of 0, for preload_cell_free(); or NULL. */
+/* Under the lock: so many zero bytes, for preload_cell_free(); or NULL. */
 void *preload_cell(void);
 void preload_cell_free(void *cell);
-/* Whether it was all there; async-signal-safe, as the next. */
+/* Whether all of it was there; async-signal-safe, as the next one. */
 bool preload_copy(void *to, const void *from, size_t len);
-/* Whether that can be read, as far as can be told. */
+/* Whether that can be read, as far as it can be known. */
 bool preload_readable(const void *start, size_t len);
 
-/* --- debug_list.c; with the lock */
+/* --- debug_list.c; under the lock */
 
 /* Whether the list that debuggers read has changed; async-signal-safe, without the lock. */
 bool preload_debug_list_changed(void);
-/* Publishes what has come into it, and withdraws what has gone. */
+/* Publishes new entries, and withdraws those that have gone. */
 void preload_debug_list_read(void);
 
-/* --- objects.c; with the lock */
+/* --- objects.c; under the lock */
 
-/* Registers the objects that have come, with their detached tables. */
+/* Registers new objects, with their detached tables. */
 void preload_objects_read(void);
 
 /* --- table.c */
@@ -78,10 +79,10 @@ void preload_objects_read(void);
 /**
  * struct preload_table - a detached table that is mapped
  * @map: its file
- * @len: bytes of that
+ * @len: its length
  * @start: its first byte
  * @end: after the last one
- * @addr: where it was linked to be, without the load bias of the object
+ * @addr: its link-time address, without the load bias of the object
  */
 struct preload_table {
 	void *map;
@@ -91,7 +92,7 @@ struct preload_table {
 	uint64_t addr;
 };
 
-/* That of the object, from where "codectl sframe" and packages put them. */
+/* The table of the object, from where "codectl sframe" and packages put them. */
 bool preload_table_map(const struct dl_phdr_info *object,
 		       struct preload_table *table);
 void preload_table_unmap(const struct preload_table *table);

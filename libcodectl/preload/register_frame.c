@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * __register_frame() and its family, which compilers at run time call for exceptions:
+ * __register_frame() and its family, which run-time compilers call for exceptions:
  * libgcc's unwind-dw2-fde.h, and LLVM libunwind's UnwindLevel1-gcc-ext.c.
  *
- * GCC's take a section of .eh_frame, which is ended by a length of 0, or a table of
- * sections, ended by NULL.  LLVM's takes an entry (FDE), which who calls it finds out
- * by __unw_add_dynamic_fde(); if it is the CIE of one, a section as well.
+ * GCC's take a section of .eh_frame, which ends with a length of 0, or a table of
+ * sections, which ends with NULL.  LLVM's takes an entry (FDE), which callers detect by
+ * __unw_add_dynamic_fde(); if it is the CIE of one, a section as well.
  */
 #include <string.h>
 
@@ -13,16 +13,16 @@
 
 #define EXPORT	__attribute__((__visibility__("default")))
 
-/* Entries at one address; more are not what they seem. */
+/* Entries at one address; if there are more, they are not what they seem. */
 #define MAX_ENTRIES	0x100000
 
-/* Lists of them; so that each is short. */
+/* Number of lists, so that each is short. */
 #define NR_LISTS	1024
 
 /**
- * struct registered - what was published of one section, or entry
+ * struct registered - what was published from one section or entry
  * @next: the next one of the list
- * @begin: the argument of the call, by which it is known
+ * @begin: the argument of the call, which identifies it
  * @frame: what was published
  */
 struct registered {
@@ -78,7 +78,10 @@ static uint32_t word_at(const char *at)
 	return word;
 }
 
-/* Bytes of the entry, of which at most so many are there; 0: it is not, or too long. */
+/*
+ * Length of the entry, of which at most so many bytes are there; 0: it is not there, or
+ * too long.
+ */
 static size_t entry_len(const char *at)
 {
 	uint32_t len;
@@ -92,7 +95,7 @@ static size_t entry_len(const char *at)
 	return 4 + (size_t)len;
 }
 
-/* Bytes of the section before its end; 0: it has none, or is not there. */
+/* Length of the section up to its end; 0: it has no end, or is not there. */
 static size_t section_len(const char *at)
 {
 	size_t len, all = 0;
@@ -110,7 +113,7 @@ static size_t section_len(const char *at)
 	return 0;
 }
 
-/* An entry that has its CIE somewhere before it. */
+/* An entry whose CIE is somewhere before it. */
 static void add_entry(const void *begin, const char *at)
 {
 	struct codectl_eh_frame *frame;
@@ -120,7 +123,7 @@ static void add_entry(const void *begin, const char *at)
 		keep(begin, frame);
 }
 
-/* A section, which may begin with a function whose CIE is somewhere before. */
+/* A section, which may begin with a function whose CIE is somewhere before it. */
 static void add_section(const void *begin, const char *at, bool single)
 {
 	size_t all = entry_len(at), len;
@@ -134,7 +137,7 @@ static void add_section(const void *begin, const char *at, bool single)
 	if (!all)
 		return;
 	end = at + all;
-	/* A CIE has a 0 where a function has the way to its own. */
+	/* A CIE has 0 where a function has the distance to its CIE. */
 	if (!word_at(at + 4)) {
 		if (!codectl_eh_frame_add(at, all, &frame))
 			keep(begin, frame);
@@ -156,8 +159,8 @@ static void add_table(const void *begin)
 }
 
 /*
- * After it was handed on to @next, so that what is there is right.  What was known there
- * was not withdrawn, or has come by another one of the family, which @next has called.
+ * After it was passed on to @next, so what is there is right.  What was known there was
+ * not withdrawn, or has come by another one of the family, which @next has called.
  */
 static void add(const void *begin, bool is_table, struct preload_next next)
 {
@@ -173,7 +176,7 @@ static void add(const void *begin, bool is_table, struct preload_next next)
 	preload_unlock();
 }
 
-/* Before it is handed on. */
+/* Before it is passed on. */
 static void withdraw(const void *begin)
 {
 	if (!begin || !preload_lock())
@@ -182,7 +185,7 @@ static void withdraw(const void *begin)
 	preload_unlock();
 }
 
-/* Declared by no header: as unwind-dw2-fde.h has them. */
+/* Declared in no header: as in unwind-dw2-fde.h. */
 EXPORT void __register_frame(void *begin);
 EXPORT void __register_frame_table(void *begin);
 EXPORT void __register_frame_info(const void *begin, void *object);

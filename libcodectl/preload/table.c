@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Detached tables of objects that have no SFrame: ELF files, by build-id, as "codectl
- * sframe" keeps them and packages bring them.  Their form is that of
- * tools/sframe/table_file.h.
+ * Detached tables of objects without SFrame: ELF files, by build-id, where "codectl
+ * sframe" keeps them and packages install them.  tools/sframe/table_file.h describes
+ * their format.
  */
 #include <elf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #define SHT_GNU_SFRAME	0x6ffffff4
 #endif
 
-/* As codectl(1) looks into them, after the one that the user names. */
+/* The directories of codectl(1), after the one that the user names. */
 static const char *const folders[] = {
 	"/usr/lib/codectl/sframe", "/var/cache/codectl/sframe",
 };
@@ -36,10 +36,10 @@ struct build_id {
 };
 
 /**
- * struct notes - notes that are read one after the other
+ * struct notes - a sequence of notes
  * @at: the next one
  * @len: bytes that are left
- * @align: to so many bytes are name and description filled up
+ * @align: name and description are padded to a multiple of this
  */
 struct notes {
 	const char *at;
@@ -47,7 +47,7 @@ struct notes {
 	size_t align;
 };
 
-/* The next note, and its description; false: there is none any more. */
+/* The next note, and its description; false if there is none. */
 static bool next_note(struct notes *notes, Elf64_Nhdr *note, const char **name,
 		      const void **desc)
 {
@@ -95,7 +95,7 @@ static bool get_build_id(struct notes notes, struct build_id *id)
 	return false;
 }
 
-/* What is in no segment that is loaded is not there. */
+/* What is in no loaded segment is not there. */
 static bool is_loaded(const struct dl_phdr_info *object, const Elf64_Phdr *what)
 {
 	const Elf64_Phdr *ph = object->dlpi_phdr, *end = ph + object->dlpi_phnum;
@@ -126,7 +126,7 @@ static bool build_id_of(const struct dl_phdr_info *object, struct build_id *id)
 	return false;
 }
 
-/* "ab/cdef.sframe": by printf() it took two fifths of the start of a small program. */
+/* "ab/cdef.sframe": printf() for this took two fifths of the start of a small program. */
 static void name_table(const struct build_id *id, char *at)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -149,7 +149,7 @@ static int open_table(const char *folder, const struct build_id *id)
 	if (dir < 0)
 		return -1;
 	name_table(id, name);
-	/* A pipe does not wait for who writes. */
+	/* Opening a pipe must not wait for a writer. */
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	close(dir);
 
@@ -187,7 +187,7 @@ static const Elf64_Shdr *sections_of(const struct preload_table *table,
 	return (const void *)((const char *)table->map + header->e_shoff);
 }
 
-/* Whether the table is for what is executable of the object, where it is. */
+/* Does the table match the executable segments of the object, where they are? */
 static bool segments_fit(const struct dl_phdr_info *object, const void *desc,
 			 size_t len)
 {

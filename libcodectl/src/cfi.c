@@ -2,9 +2,8 @@
 /*
  * Programs of call frame information, run for x86-64.
  *
- * DWARF 5, 6.4.2; LSB 5.0, 10.6 for .eh_frame; the numbers of registers are
- * those of the psABI, figure 3.36.  Of the rules for registers those of FP, SP and
- * the return address count.
+ * DWARF 5, 6.4.2; LSB 5.0, 10.6 for .eh_frame; register numbers as in the psABI, figure
+ * 3.36.  Only the rules for FP, SP and the return address count.
  */
 #include <string.h>
 
@@ -92,16 +91,16 @@ struct rules {
 };
 
 /**
- * struct machine - a program that runs
- * @fde: of which function
+ * struct machine - a running program
+ * @fde: its function
  * @in: its instructions
  * @now: the rules from @off on
  * @initial: those at the entry
- * @off: as far as it has come, from the start of the function
- * @remembered: rules to come back to
- * @depth: how many
- * @rows: what came out, or NULL
- * @nr: how many rows
+ * @off: how far it has got, from the start of the function
+ * @remembered: rules to return to
+ * @depth: number of remembered rules
+ * @rows: the resulting rows, or NULL
+ * @nr: number of rows
  * @max: room for them
  */
 struct machine {
@@ -162,7 +161,7 @@ int64_t codectl_cfi_read_sleb(struct cfi_reader *r)
 	return read_leb(r, true);
 }
 
-/* An address; what needs more than the section to be known is bad. */
+/* An address; an encoding that needs more than the section to be resolved is bad. */
 uint64_t codectl_cfi_read_encoded(struct cfi_reader *r, uint8_t encoding)
 {
 	uint64_t base = 0;
@@ -202,7 +201,7 @@ static bool fits(int64_t off)
 	return off == (int32_t)off;
 }
 
-/* Are the rules such that a row can say them? */
+/* Can a row express the rules? */
 static bool is_known(const struct rules *rules)
 {
 	return rules->cfa == SAME &&
@@ -247,7 +246,7 @@ static bool is_same_rule(const struct code_jit_unwind_fre *a,
 	       a->fp_off == b->fp_off && a->info == b->info;
 }
 
-/* The rules hold as far as @off. */
+/* The rules hold up to @off. */
 static void advance(struct machine *m, uint64_t off)
 {
 	struct code_jit_unwind_fre row, *last;
@@ -259,7 +258,7 @@ static void advance(struct machine *m, uint64_t off)
 	if (m->in.bad || off == m->off)
 		return;
 
-	/* Without a CFA nothing is said of a frame. */
+	/* Without a CFA nothing is known of a frame. */
 	if (m->now.cfa != UNSPECIFIED) {
 		row = row_of(m);
 		row.ip_off = m->off;
@@ -346,7 +345,7 @@ static void step_location(struct machine *m, size_t size)
 	advance(m, m->off + delta);
 }
 
-/* Those that say where the CFA is; false: another one. */
+/* Instructions that say where the CFA is; false: another one. */
 static bool run_cfa(struct machine *m, uint8_t op)
 {
 	uint64_t reg;
@@ -378,7 +377,7 @@ static bool run_cfa(struct machine *m, uint8_t op)
 	}
 }
 
-/* Those that say where a register is; what is none of them is bad. */
+/* Instructions that say where a register is; anything else is bad. */
 static void run_register(struct machine *m, uint8_t op)
 {
 	uint64_t reg = codectl_cfi_read_uleb(&m->in);
@@ -422,7 +421,7 @@ static void run_register(struct machine *m, uint8_t op)
 	}
 }
 
-/* Those about the location, and the state as a whole; false: another one. */
+/* Instructions on the location and the state as a whole; false: another one. */
 static bool run_other(struct machine *m, uint8_t op)
 {
 	switch (op) {
@@ -482,7 +481,7 @@ static void run(struct machine *m, const struct cfi_reader *program)
 }
 
 /*
- * The rows of a function, into @rows, as far as its program can be understood; what
+ * Stores the rows of a function in @rows, as far as its program can be understood; what
  * follows has none.  Returns how many.
  */
 size_t codectl_cfi_rows(const struct cfi_fde *fde,

@@ -12,10 +12,10 @@
 #include "codectl.h"
 
 /**
- * struct cfi_reader - bytes that are read one after the other
+ * struct cfi_reader - bytes that are read in sequence
  * @at: the next one
  * @end: after the last one
- * @bad: there were less than had to be read, or what was read makes no sense
+ * @bad: there were too few bytes, or what was read makes no sense
  */
 struct cfi_reader {
 	const uint8_t *at;

@@ -2,9 +2,9 @@
 /*
  * Sections of .eh_frame (LSB 5.0, 10.6) and .debug_frame (DWARF 5, 6.4.1), as regions.
  *
- * Functions with no whole page between them are in one region, unless something
- * there is not mapped, or another region.  What is between others may get code of
- * somebody else, and goes by itself.
+ * Functions with no whole page between them share a region, unless something there is
+ * not mapped, or is another region.  Gaps of a page or more may get code of somebody
+ * else, and may be unmapped separately.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "cfi.h"
 #include "internal.h"
 
-/* More than what the longest programs have. */
+/* More than the longest programs have. */
 #define MAX_FUNC_ROWS	0x10000
 
 #define DW_EH_PE_ALIGNED	0x50
@@ -23,8 +23,8 @@
  * struct func - a function of a section
  * @start: its first byte
  * @len: its length
- * @first: its rows, in the array of all
- * @nr: how many
+ * @first: its rows, in the array of all rows
+ * @nr: number of rows
  */
 struct func {
 	uint64_t start;
@@ -34,10 +34,10 @@ struct func {
 };
 
 /**
- * struct array - memory that grows, and is no allocator's, which may be calling us
+ * struct array - growing memory from no allocator, as that may be calling us
  * @mem: where it is
  * @used: bytes of it
- * @room: bytes there are
+ * @room: bytes available
  */
 struct array {
 	char *mem;
@@ -46,7 +46,7 @@ struct array {
 };
 
 /**
- * struct parts - what a section is taken apart into
+ * struct parts - what a section is split into
  * @funcs: its functions, in order of address in the end
  * @rows: the rows of all
  */
@@ -57,8 +57,8 @@ struct parts {
 
 /**
  * struct codectl_eh_frame - what was made of a section
- * @len: bytes of this
- * @nr_regions: how many
+ * @len: size of this struct
+ * @nr_regions: number of regions
  * @error: why no region could be opened
  * @regions: what covers the functions
  */
@@ -146,7 +146,7 @@ static void read_augmentation(struct cfi_reader *r, const char *augmentation,
 			encoding = codectl_cfi_read(&data, 1);
 			if (encoding == DW_EH_PE_OMIT)
 				break;
-			/* One that is aligned begins who knows where. */
+			/* It is unknown where an aligned one begins. */
 			if ((encoding & 0x70) == DW_EH_PE_ALIGNED)
 				data.bad = true;
 			codectl_cfi_read_encoded(&data, encoding & 0x0f);
@@ -155,14 +155,14 @@ static void read_augmentation(struct cfi_reader *r, const char *augmentation,
 			cie->is_signal = true;
 			break;
 		default:
-			/* What follows cannot be told. */
+			/* What follows is unknown. */
 			data.bad = true;
 		}
 	}
 	r->bad = data.bad;
 }
 
-/* @r begins after the number that says that it is one. */
+/* @r begins after the number that marks it as one. */
 static bool read_cie(struct cfi_reader *r, bool is_debug, struct cfi_cie *cie)
 {
 	uint8_t version = codectl_cfi_read(r, 1);
@@ -190,7 +190,7 @@ static bool read_cie(struct cfi_reader *r, bool is_debug, struct cfi_cie *cie)
 
 /**
  * enum entry - an entry of a section
- * @ENTRY_NONE: there is none any more
+ * @ENTRY_NONE: there is none left
  * @ENTRY_CIE: what functions have in common
  * @ENTRY_FDE: a function
  * @ENTRY_BAD: it leaves the section, or has no end
@@ -198,8 +198,8 @@ static bool read_cie(struct cfi_reader *r, bool is_debug, struct cfi_cie *cie)
 enum entry { ENTRY_NONE, ENTRY_CIE, ENTRY_FDE, ENTRY_BAD };
 
 /*
- * What the first number of an entry says: that it is a CIE, or for a function where
- * its CIE is, from that number backwards, or in a .debug_frame from the start.
+ * What the first number of an entry says: that it is a CIE, or for a function where its
+ * CIE is, counted backwards from that number, or in a .debug_frame from the start.
  */
 static enum entry read_id(const struct section *section, struct cfi_reader *entry,
 			  size_t size, const uint8_t **cie)
@@ -215,7 +215,7 @@ static enum entry read_id(const struct section *section, struct cfi_reader *entr
 	return id == none ? ENTRY_CIE : ENTRY_FDE;
 }
 
-/* The next entry of what is left: @entry has what comes after its first number. */
+/* The next remaining entry: @entry has what comes after its first number. */
 static enum entry next_entry(const struct section *section,
 			     struct cfi_reader *left, struct cfi_reader *entry,
 			     const uint8_t **cie)
@@ -241,7 +241,7 @@ static enum entry next_entry(const struct section *section,
 	return read_id(section, entry, size, cie);
 }
 
-/* The entry at @at of the section has to be a CIE. */
+/* The entry at @at of the section must be a CIE. */
 static bool find_cie(const struct section *section, const uint8_t *at,
 		     struct cfi_cie *cie)
 {
@@ -278,7 +278,7 @@ static bool read_fde(struct cfi_reader *r, struct cfi_fde *fde)
 
 /* --- functions */
 
-/* One without a rule is left out. */
+/* A function without a rule is left out. */
 static int add_func(struct parts *parts, const struct cfi_fde *fde)
 {
 	struct array *rows = &parts->rows, *funcs = &parts->funcs;
@@ -307,7 +307,7 @@ static int add_func(struct parts *parts, const struct cfi_fde *fde)
 	return 0;
 }
 
-/* Of what is left of the section. */
+/* Reads the rest of the section. */
 static int read_section(struct parts *parts, const struct section *section,
 			struct cfi_reader left)
 {
@@ -331,7 +331,7 @@ static int read_section(struct parts *parts, const struct section *section,
 	return 0;
 }
 
-/* Of two at the same address, as they were found. */
+/* If they have the same address, in the order in which they were found. */
 static bool is_before(const struct func *a, const struct func *b)
 {
 	return a->start < b->start || (a->start == b->start && a->first < b->first);
@@ -354,7 +354,7 @@ static void sift_down(struct func *funcs, size_t top, size_t nr)
 	funcs[top] = func;
 }
 
-/* qsort() takes memory of the allocator, which may be calling us. */
+/* qsort() uses the allocator, which may be calling us. */
 static void heap_sort(struct func *funcs, size_t nr)
 {
 	struct func last;
@@ -370,7 +370,7 @@ static void heap_sort(struct func *funcs, size_t nr)
 	}
 }
 
-/* Of functions that overlap only the one that begins first is kept. */
+/* Of overlapping functions only the one that begins first is kept. */
 static void sort_funcs(struct parts *parts)
 {
 	struct func *funcs = func_at(parts, 0);
@@ -434,8 +434,8 @@ static size_t widest_gap(const struct func *funcs, size_t nr)
 }
 
 /*
- * Opens regions over functions: one, or those for what is before and after the
- * widest gap, where one cannot be.  Calls itself for the smaller half.
+ * Opens regions over functions: one or, where that fails, those for what is before and
+ * after the widest gap.  Calls itself for the smaller half.
  */
 static int open_regions(struct codectl_eh_frame *frame, const struct parts *parts,
 			size_t first, size_t nr)
@@ -470,7 +470,7 @@ static int open_regions(struct codectl_eh_frame *frame, const struct parts *part
 	}
 }
 
-/* How many functions from the first one on have no page between them. */
+/* How many functions, from the first one on, have no page between them. */
 static size_t count_near(const struct func *funcs, size_t nr)
 {
 	uint64_t end, next;
@@ -501,7 +501,7 @@ static int open_all(struct codectl_eh_frame *frame, const struct parts *parts)
 	return frame->nr_regions ? 0 : frame->error;
 }
 
-/* No function has more regions than one. */
+/* No function has more than one region. */
 static int publish(const struct parts *parts, struct codectl_eh_frame **framep)
 {
 	size_t len = sizeof(**framep) + nr_funcs(parts) * sizeof((*framep)->regions[0]);

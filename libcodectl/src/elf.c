@@ -15,7 +15,7 @@ bool codectl_elf_is_text(const Elf64_Phdr *ph)
 	return ph->p_type == PT_LOAD && (ph->p_flags & PF_X) && ph->p_memsz;
 }
 
-/* What is the same for all segments; the kernel finds the names by itself. */
+/* What all segments share; the kernel finds the names itself. */
 void codectl_elf_describe(const Elf64_Phdr *phdr, size_t phnum, uint64_t bias,
 			  struct code_elf_info *info)
 {
@@ -53,7 +53,7 @@ int codectl_elf_unregister_text(const Elf64_Phdr *ph, uint64_t bias)
 	return codectl_syscall(CODE_UNREGISTER, &info, sizeof(info), 0);
 }
 
-/* A kernel without the call, and a filter that hides it, are no failure. */
+/* A kernel without the call, or a filter that hides it, is no failure. */
 static int without_codectl(int ret)
 {
 	return ret == -ENOSYS || ret == -EPERM ? 0 : ret;

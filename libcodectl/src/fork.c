@@ -2,10 +2,10 @@
 /*
  * The lock of the list of regions, of rewriting, and of the file of names.
  *
- * fork() takes it, so that a child has none of these half done: no region with
- * an odd seq, above all.  A signal handler that forks in the thread that has the
- * lock goes without; what was interrupted then goes on in both processes, if the
- * handler returns there.  Appending takes nothing.
+ * fork() takes it, so that a child has none of these half done: above all, no region
+ * with an odd seq.  A signal handler that forks in the thread that has the lock goes
+ * without; what was interrupted then continues in both processes, if the handler
+ * returns there.  Appending takes no lock.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,11 +15,11 @@
 
 static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-/* Of the owner: whether it could be cancelled, and its errno. */
+/* The owner's: whether it could be cancelled, and its errno. */
 static int cancel_state;
 static int saved_errno;
 uint32_t codectl_forks = 1;
-/* Forks of its owner, in signal handlers, that are going on. */
+/* Forks by its owner, in signal handlers, that are in progress. */
 static unsigned int in_owner;
 
 static void init_lock(void)
@@ -29,8 +29,8 @@ static void init_lock(void)
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
 	/*
-	 * Such a mutex has the number of its owner from the moment at which it is
-	 * taken; of others it is noted later, and a signal may come in between.
+	 * Such a mutex has the number of its owner from the moment it is taken; in
+	 * others it is noted later, and a signal may come in between.
 	 */
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&lock, &attr);
@@ -57,7 +57,7 @@ static void child(void)
 	codectl_lookup_forked();
 	codectl_map_forked();
 	codectl_event_forked();
-	/* It is taken by the number of the parent's thread, and stays so. */
+	/* It is owned by the number of the parent's thread, and stays so. */
 	pthread_mutex_unlock(&lock);
 	init_lock();
 	if (!in_owner)
@@ -72,7 +72,7 @@ static void start(void)
 	pthread_atfork(prepare, parent, child);
 }
 
-/* Before the program has handlers of its own, whose locks come first. */
+/* Before the program installs handlers of its own, whose locks come first. */
 __attribute__((__constructor__)) static void begin(void)
 {
 	pthread_once(&once, start);

@@ -2,17 +2,19 @@
 /*
  * Granule maps: functions that come and go in any order.
  *
- * A place in the pool is a record for so many rows, once it is one, for ever: then
- * its seq goes on from what it was, and a reader that has the place from a slot of long
- * ago finds out.  It is odd while the record is free, of which there is a list for
- * each size.
+ * A place in the pool, once it is a record for a given number of rows, stays one
+ * forever: then its seq continues from what it was, and a reader that has the place
+ * from an old slot finds out.  It is odd while the record is free; there is a list of
+ * free records for each size.
  *
- * Records of many functions are not in the cache.  To retire one takes what the writer
- * keeps of each granule, and its record is freed a few functions later, when it is there.
+ * Records of many functions are not in the cache.  Retiring one takes only what the
+ * writer keeps of each granule, and its record is freed a few functions later, when it
+ * has arrived there.
  *
- * A fork() of another thread in the middle of it all leaves the child with a record
- * too few, or with a function that is in some of its granules only: a rest.  Others
- * may come into the rest of its granules, and it goes with any range that it is in.
+ * If another thread forks in the middle of this, the child is left with a record too
+ * few, or with a function that is in only some of its granules: a rest.  Other
+ * functions may come into the remainder of its granules, and it goes with any range
+ * that it is in.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -37,7 +39,7 @@ static uint32_t slot_of(const struct codectl_region *region,
 	return ((const char *)record - region->pool) / CODE_JIT_RECORD_ALIGN;
 }
 
-/* What is written before is so in a child, too, that has what comes after. */
+/* In a child that has what comes after, what is written before is there, too. */
 static void order_for_fork(void)
 {
 	__asm__ volatile("" ::: "memory");
@@ -52,7 +54,7 @@ static unsigned int size_class(uint32_t nr, uint64_t *room)
 		*room = nr;
 		return nr - 1;
 	}
-	/* Two sizes from one power of two to the next. */
+	/* Two sizes for each power of two. */
 	half = 30 - __builtin_clz(nr - 1);
 	top = (nr - 1) >> half;
 	*room = (uint64_t)(top + 1) << half;
@@ -148,7 +150,7 @@ static void write_record(struct code_jit_record *record,
 				 __ATOMIC_RELEASE);
 }
 
-/* What is kept of the granules from @first to before @end. */
+/* Keeps the function for the granules from @first to before @end. */
 static void keep(struct codectl_region *region, uint64_t first, uint64_t end,
 		 const struct codectl_func *func)
 {
@@ -198,9 +200,9 @@ int codectl_granules_add(struct codectl_region *region,
  * struct run - a function, by its granules
  * @first: the first one
  * @end: the one after the last
- * @start: the first byte of the text that is its own
+ * @start: the first byte of the text that belongs to it
  * @stop: the byte after the last
- * @rest: it is the rest of a function
+ * @rest: whether it is the rest of a function
  */
 struct run {
 	uint64_t first;
@@ -210,7 +212,7 @@ struct run {
 	bool rest;
 };
 
-/* The one that has the granule @i; slots are stored in their order, to retire too. */
+/* The run with the granule @i; slots are stored in order, when retiring, too. */
 static struct run find_run(const struct codectl_region *region, uint64_t i)
 {
 	uint64_t nr = codectl_granules(region, region->text_len);
@@ -242,7 +244,7 @@ static uint32_t rows_of(const struct codectl_region *region, uint64_t i)
 	return nr < CODECTL_MANY_ROWS ? nr : record_at(region, region->slots[i])->nr;
 }
 
-/* Counts the rows in a range.  -EINVAL: a function is there in part only. */
+/* Counts the rows in a range.  -EINVAL: it contains a function only in part. */
 static int count_rows(const struct codectl_region *region, uint64_t off,
 		      uint64_t end)
 {
@@ -277,7 +279,7 @@ static void unlink_run(struct codectl_region *region, const struct run *run)
 	*next_retired(region) = slot;
 }
 
-/* How many rows retire, or -EINVAL as above. */
+/* Returns how many rows retire, or -EINVAL as above. */
 int codectl_granules_retire(struct codectl_region *region, uint64_t off,
 			    uint64_t end)
 {

@@ -2,13 +2,13 @@
 /*
  * What the files of the library share.
  *
- * A region is one mapping: struct codectl_region, its tables one after the
- * other, an index of its names, and the names.  Tables are linked in the order in
- * which they lie, so that the chain is always the first few.
+ * A region is one mapping: struct codectl_region, its tables one after the other, an
+ * index of its names, and the names.  Tables are linked in the order of their
+ * addresses, so the chain is always the first few.
  *
- * There is no count of rows but used_len: a child that another thread's fork()
- * makes in the middle of an append has the rows that were published, and
- * overwrites what was written behind them.
+ * There is no count of rows but used_len: a child that another thread's fork() makes in
+ * the middle of an append has the rows that were published, and overwrites what was
+ * written after them.
  */
 #ifndef CODECTL_INTERNAL_H
 #define CODECTL_INTERNAL_H
@@ -25,14 +25,14 @@
 #define CODECTL_PAGE		4096UL
 /* Bytes of text whose names are found together. */
 #define CODECTL_NAME_GRANULE	64
-/* The shortest block for a name, and how many lengths there are. */
+/* The shortest block for a name, and the number of lengths. */
 #define CODECTL_NAME_UNIT	32UL
 #define CODECTL_NAME_ORDERS	6
 #define CODECTL_FRE_SIZE	sizeof(struct code_jit_unwind_fre)
-/* How many sizes of records there are in a granule map. */
+/* Number of record sizes in a granule map. */
 #define CODECTL_RECORD_SIZES	64
 
-/* Who is told names. */
+/* Who gets names. */
 enum codectl_listener {
 	CODECTL_MAP,
 	CODECTL_EVENT,
@@ -41,13 +41,13 @@ enum codectl_listener {
 
 /* As many as are on their way into the cache at once. */
 #define CODECTL_RETIRED		16
-/* So many rows or more are counted by the record. */
+/* With this many rows or more, the record has the count. */
 #define CODECTL_MANY_ROWS	63
 
 /**
  * struct codectl_granule - what the writer keeps of a granule with code
- * @begin: the byte of it at which its function begins, and one; 0: it began before
- * @end: how many bytes there are to the function's end; 0: it goes on after it
+ * @begin: offset of the byte at which its function begins, plus one; 0: it began before
+ * @end: number of bytes up to the end of the function; 0: it continues after it
  * @nr: rows of the function, or %CODECTL_MANY_ROWS
  */
 struct codectl_granule {
@@ -67,34 +67,34 @@ struct codectl_granule {
  * @table_size: bytes from one table to the next
  * @table_rows: rows in one table
  * @max_tables: tables that there is space for
- * @granule_shift: of a granule map, or 0
- * @slots: those of a granule map, from the start of a page on
+ * @granule_shift: that of a granule map, or 0
+ * @slots: slots of a granule map, from the start of a page on
  * @kept: what the writer keeps of each granule
  * @pool: its pool
- * @pool_len: bytes of it
+ * @pool_len: its size
  * @registered: whether the kernel knows the region
  * @stale: whether its text was unmapped, and another region is there
  * @name_index: for each granule of the text, the first of the names of functions
  *	that begin there, or 0
- * @names: their records, in units of %CODECTL_NAME_UNIT that count from 1
+ * @names: their records, in units of %CODECTL_NAME_UNIT, counted from 1
  * @name_map: for each unit at which a free block begins, its length
  * @names_max: units in @names
  * @map_len: bytes in the mapping
- * @replayed: for each listener, what names have a number as high as when all
- *	were told; under the lock
+ * @replayed: for each listener, the first number that no name had yet when all were
+ *	reported; under the lock
  * @tail: the last table, or one before it
- * @pool_used: bytes of the pool that are records, be they free
+ * @pool_used: bytes of the pool that are records, including free ones
  * @rows_live: rows of functions in the map
  * @retired: slots of records that are not free yet, though nothing names them; 0: none
- * @next_retired: the place in it that is used next
- * @records_free: for each size of a record, the slot of the first that is free, or 0
+ * @next_retired: the next place in it to use
+ * @records_free: for each record size, the slot of the first free one, or 0
  * @names_used: units that have been used
- * @names_free: for each length of a block, the first that is free, or 0
- * @names_freed: units that have become free since they were joined
- * @names_kept: names in @names; one too many where fork() came in between
+ * @names_free: for each block length, the first free one, or 0
+ * @names_freed: units that have been freed since blocks were last joined
+ * @names_kept: names in @names; one too many if fork() came in between
  * @names_lost: names that found no space
- * @next_id: number of the next name, or 0; they only go up
- * @keeping: while a name is kept, codectl_forks
+ * @next_id: number of the next name, or 0; numbers only increase
+ * @keeping: while a name is being kept, codectl_forks
  * @seq: odd while rows are rewritten
  *
  * Everything up to @map_len is constant while the writer runs; what the writer
@@ -147,7 +147,7 @@ struct codectl_region {
  * @nr: number of @rows
  * @rows: its rows, as given
  * @name: its name, or NULL
- * @id: its number, or 0 where it has none, or none yet
+ * @id: its number, or 0 if it has none, or none yet
  * @replaces: names that began in it and are gone
  * @kept: whether its name is kept
  */
@@ -165,14 +165,14 @@ struct codectl_func {
 /**
  * struct codectl_cursor - a row of a chain
  * @table: its table
- * @row: its number there; behind the last row of the chain, as many as there are
+ * @row: its number there; after the last row of the chain, the number of rows
  */
 struct codectl_cursor {
 	struct code_jit_unwind_table *table;
 	uint64_t row;
 };
 
-/* --- fork.c: the lock of all that is not a writer's own, held over fork() */
+/* --- fork.c: the lock for everything that is not a writer's own, held over fork() */
 
 /* How often this process has been forked off, from 1. */
 extern uint32_t codectl_forks;
@@ -184,7 +184,7 @@ void codectl_unlock(void);
 
 /**
  * struct codectl_list - all regions, in order of address
- * @nr: how many
+ * @nr: number of regions
  * @regions: the regions
  */
 struct codectl_list {
@@ -208,12 +208,12 @@ static inline uint64_t codectl_region_end(const struct codectl_region *region)
 
 /* --- names.c */
 
-/* A longer name is cut off. */
+/* Longer names are cut. */
 #define CODECTL_NAME_LEN	1000
-/* The longest record of one. */
+/* The longest record of a name. */
 #define CODECTL_NAME_RECORD	1024UL
 
-/* The bits of CODECTL_NAMES_POLL: a tracer came; all is told again soon. */
+/* The bits of CODECTL_NAMES_POLL: a tracer came; all is reported again soon. */
 #define CODECTL_NAMES_ASKED	0x80000000U
 #define CODECTL_NAMES_AGAIN	0x10000000U
 /* Names go to the listener. */
@@ -227,7 +227,7 @@ _Static_assert(CODECTL_NAMES_POLL == (CODECTL_NAMES_ASKED |
 	       "what programs test");
 
 /**
- * struct codectl_names - what is read at each function that is published
+ * struct codectl_names - what is read for each function that is published
  * @word: CODECTL_NAMES_*; other bits are not the library's
  */
 struct codectl_names {
@@ -235,7 +235,7 @@ struct codectl_names {
 };
 
 /**
- * struct codectl_name - a name, to be told
+ * struct codectl_name - a name to be reported
  * @id: its number
  * @start: first byte of the function
  * @len: its length
@@ -250,11 +250,11 @@ struct codectl_name {
 
 /**
  * struct codectl_name_record - a name that is kept
- * @id: its number, or 0: it is none any more
+ * @id: its number, or 0 if it is no longer one
  * @off: first byte of the function, from the start of the text
  * @len: its length
  * @next: the next name in the same granule, or the next free block, or 0
- * @name: its name, ended by a 0
+ * @name: its name, NUL-terminated
  */
 struct codectl_name_record {
 	uint64_t id;
@@ -289,7 +289,7 @@ codectl_name_record(const struct codectl_region *region, uint32_t unit)
 	return (void *)(region->names + (unit - 1) * CODECTL_NAME_UNIT);
 }
 
-/* The kernel changes its bit at any time. */
+/* The kernel may change its bit at any time. */
 static inline uint32_t codectl_names_bits(void)
 {
 	return __atomic_load_n(&codectl_names.word, __ATOMIC_RELAXED);
@@ -306,7 +306,7 @@ static inline void codectl_names_clear(uint32_t bits)
 }
 
 /*
- * Does anybody listen to @what of the bits?  After a function was published or
+ * Does anybody listen to @what of the bits?  Called after a function was published or
  * retired: (a) of names.c.
  */
 static inline bool codectl_names_wanted(uint32_t what)
@@ -316,7 +316,7 @@ static inline bool codectl_names_wanted(uint32_t what)
 	return CODECTL_UNLIKELY(codectl_names_bits() & what);
 }
 
-/* --- name_space.c: blocks of @bytes, in units; 0 is none */
+/* --- name_space.c: blocks of @bytes, in units; 0 is no block */
 
 uint32_t codectl_name_alloc(struct codectl_region *region, size_t bytes);
 void codectl_name_free(struct codectl_region *region, uint32_t unit,
@@ -413,8 +413,8 @@ static inline bool codectl_descending(const struct codectl_region *region)
 }
 
 /*
- * Readers may still look at a row that is overwritten, and find out afterwards;
- * so each word is stored at once.  @off is added to the row's address.
+ * Readers may still look at a row that is overwritten, and find out afterwards; so each
+ * word is stored at once.  @off is added to the row's address.
  */
 static inline void codectl_store_row(struct code_jit_unwind_fre *to,
 				     const struct code_jit_unwind_fre *from,
@@ -438,7 +438,7 @@ static inline void codectl_store_u64(__u64 *to, uint64_t value)
 	__atomic_store_n(to, value, __ATOMIC_RELAXED);
 }
 
-/* A table that is not linked yet, or is while seq is odd. */
+/* A table that is not linked yet, or that is linked while seq is odd. */
 static inline void codectl_init_table(const struct codectl_region *region,
 				      struct code_jit_unwind_table *table,
 				      uint64_t nr)

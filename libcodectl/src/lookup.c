@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The list of regions, and looking up in it without a lock.
+ * The list of regions, and lock-free lookups in it.
  *
- * The list is sorted, and there are two of it: what is seen does not change, the
- * other one is changed and takes its place.  A lookup counts itself in readers[],
- * and who changes the list waits until those that may have seen the old one, or
- * a region that is not in the new one, are gone.  There are two counts, so that
- * lookups that begin while it waits do not make it wait longer.
+ * The list is sorted, and there are two copies: the visible one does not change, the
+ * other one is changed and takes its place.  A lookup counts itself in readers[], and
+ * whoever changes the list waits until lookups that may have seen the old one, or a
+ * region that is not in the new one, are done.  There are two counts, so that lookups
+ * that begin during the wait do not prolong it.
  *
- * It does not wait under the lock, which a signal handler may want in the middle of
- * a lookup, for fork().  Who changes the list has another one, too, for that time.
+ * It does not wait under the lock, which a signal handler may want in the middle of a
+ * lookup, for fork().  Whoever changes the list has another lock, too, for that time.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,9 +21,9 @@
 #include "reader.h"
 
 /**
- * struct list_pair - the list that is seen, and the other one
- * @max: regions that there is space for in each, or 0
- * @len: bytes that each takes
+ * struct list_pair - the visible list, and the other one
+ * @max: number of regions that there is space for in each, or 0
+ * @len: size of each in bytes
  * @map: both of them
  */
 struct list_pair {
@@ -34,13 +34,13 @@ struct list_pair {
 
 static struct codectl_list no_regions;
 static struct list_pair pair;
-/* What it was before there was too little space, until nobody sees it. */
+/* The previous pair, which was too small, until nobody sees it. */
 static struct list_pair outgrown;
 static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 struct codectl_list *codectl_list = &no_regions;
 
 /*
- * A child has counts of its own, since lookups of other threads are not there, and
+ * A child has counts of its own, since lookups of other threads do not exist in it, and
  * one that its handler has interrupted ends in the old count.
  */
 #define FORKS	16
@@ -91,7 +91,7 @@ void codectl_change_begin(void)
 	codectl_lock();
 }
 
-/* When it returns, nobody sees what was taken off the list. */
+/* When it returns, nobody sees what was removed from the list. */
 void codectl_change_end(void)
 {
 	codectl_unlock();
@@ -164,7 +164,7 @@ size_t codectl_list_find(const struct codectl_list *list, uint64_t addr)
 	return low;
 }
 
-/* In the place of @nr regions from @at on comes @region, if it is not NULL. */
+/* Replaces @nr regions from @at on by @region, if it is not NULL. */
 void codectl_list_change(size_t at, size_t nr, struct codectl_region *region)
 {
 	const struct codectl_list *old = codectl_list;

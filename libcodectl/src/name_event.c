@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * The user event of names, for ftrace and perf.
+ * The user event for names, for ftrace and perf.
  *
- * The kernel sets CODECTL_NAMES_ASKED in the word whenever it registers a
- * tracer of the event, and clears it with the last one.  It is taken as a
- * message here, and cleared when it is answered: so each tracer that comes is
- * noticed, with others there already, and one that was away in between.
- * CODECTL_NAMES_EVENT is set from then on until a name finds no tracer.
+ * The kernel sets CODECTL_NAMES_ASKED in the word whenever it registers a tracer of the
+ * event, and clears it with the last one.  Here it is taken as a message, and cleared
+ * when it is answered: so each tracer that comes is noticed, even if others are there
+ * already, and so is one that was away in between.  CODECTL_NAMES_EVENT is set from
+ * then on until a name finds no tracer.
  *
- * perf opens an event, which sets the bit, and listens only when it has looked
- * at all processes.  CODECTL_NAMES_AGAIN is set until all is told once more.
+ * perf opens an event, which sets the bit, and listens only after it has looked at all
+ * processes.  CODECTL_NAMES_AGAIN is set until everything is reported once more.
  *
- * All of it belongs to the lock.
+ * All of this is under the lock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@
 #define EVENT		NAME " u64 copy; u64 id; u64 start; u64 len; "	\
 			"u32 pid; u32 action; __rel_loc char[] name"
 
-/* Seconds after which perf listens. */
+/* Seconds until perf listens. */
 #define PERF_DELAY	2
 
 /* --- the kernel's <linux/user_events.h>, which not all systems have */
@@ -68,10 +68,10 @@ _Static_assert(1U << ENABLE_BIT == CODECTL_NAMES_ASKED, "the kernel's bit");
 
 /**
  * struct payload - a record, before its name
- * @copy: number of the copy of the library that tells it
+ * @copy: number of the reporting copy of the library
  * @id: number of the name; of the replay, where one begins or ends
  * @start: first byte of the function
- * @len: its length; where a replay ends, names that were told
+ * @len: its length; where a replay ends, number of names that were reported
  * @pid: the process, as it sees itself
  * @action: CODECTL_NAME_*
  * @name_loc: the name follows: its length, with the 0, in the upper half
@@ -89,16 +89,16 @@ struct payload {
 /**
  * struct name_event - the event
  * @on: whether it is registered
- * @forked: whether by a parent of this process
- * @fd: file of user events; the program may have closed all it does not know
+ * @forked: whether a parent of this process has registered it
+ * @fd: file of user events; the program may have closed all files it does not know
  * @dev: device of that file
  * @ino: its inode
  * @index: what the event is called there
  * @pid: the process
  * @copy: number of this copy of the library; 0 until it is needed
- * @replays: how many there have been
- * @told: names told in this replay
- * @again: when all is told once more
+ * @replays: number of replays so far
+ * @told: names reported in this replay
+ * @again: when to report everything once more
  * @tracefs: where the file is
  */
 struct name_event {
@@ -126,7 +126,7 @@ static bool is_open(void)
 	       st.st_ino == event.ino;
 }
 
-/* -EBADF: there is no tracer, or the file was closed just now. */
+/* -EBADF: there is no tracer, or the file was just closed. */
 static int put(const struct payload *payload, const char *name)
 {
 	struct iovec parts[] = {
@@ -137,7 +137,7 @@ static int put(const struct payload *payload, const char *name)
 	unsigned int tries = 4;
 	ssize_t done;
 
-	/* Memory may be moved by the kernel just when it is to be read. */
+	/* The kernel may be moving the memory just when it is to be read. */
 	do {
 		done = writev(event.fd, parts, 3);
 	} while (done < 0 && (errno == EINTR || errno == EFAULT) && --tries);
@@ -188,7 +188,7 @@ static void replay(void)
 	put_name(CODECTL_NAME_END, &mark);
 }
 
-/* Whether perf has the event, as far as that can be found out. */
+/* Whether perf has the event, as far as can be found out. */
 static bool perf_has_it(void)
 {
 	char path[sizeof(event.tracefs) + sizeof(STATUS_FILE)], line[256];
@@ -211,8 +211,8 @@ static bool perf_has_it(void)
 static void answer(void)
 {
 	/*
-	 * The bit is set before the tracer gets anything.  What deletes events,
-	 * here one that does not exist, waits until the kernel is through.
+	 * The bit is set before the tracer gets anything.  Deleting an event, here one
+	 * that does not exist, waits until the kernel is done.
 	 */
 	ioctl(event.fd, DIAG_IOCSDEL, "");
 	replay();
@@ -249,7 +249,7 @@ static int open_in(const char *dir)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Where tracefs is not at its usual place. */
+/* If tracefs is not at its usual place. */
 static int open_mounted(void)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -278,7 +278,7 @@ static int open_data(void)
 	return fd == -ENOENT ? open_mounted() : fd;
 }
 
-/* Sets the bit, or clears it, as there is a tracer or not. */
+/* The kernel sets or clears the bit, depending on whether there is a tracer. */
 static int register_word(void)
 {
 	struct user_reg reg = {
@@ -317,7 +317,7 @@ static int number_copy(void)
 	return -errno;
 }
 
-/* What was registered stays for a moment if the kernel is at work on it. */
+/* What was registered stays for a moment if the kernel is working on it. */
 static int register_again(void)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
@@ -373,9 +373,9 @@ static void detach(void)
 }
 
 /*
- * A child has what its parent registered, or not: threads may not have it.  A
- * tracer that came while the process was copied may have been missed; so the
- * bit stays set, if the kernel does not say that there is none.
+ * A child may have what its parent registered, or not: threads may not have it.  A
+ * tracer that came while the process was copied may have been missed; so the bit stays
+ * set, unless the kernel says that there is none.
  */
 static int attach_child(void)
 {
@@ -411,7 +411,7 @@ void codectl_event_forked(void)
 	codectl_names_set(CODECTL_NAMES_ASKED);
 }
 
-/* Answers who asks. */
+/* Answers those who ask. */
 void codectl_event_check(void)
 {
 	const uint32_t bits = CODECTL_NAMES_ASKED | CODECTL_NAMES_EVENT |

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory for names: blocks of 32 to 1024 bytes, as long as a power of two each.
+ * Memory for names: blocks of 32 to 1024 bytes, each as long as a power of two.
  *
- * A block that is needed is taken from those of its length that are free, else it
- * is cut off a longer one.  Where there is none, those that are free and belong
- * together are joined.  What is free stands in a map, too, ahead of the lists, so
- * that a child that another thread's fork() makes in the middle of a change has
- * lost a block at most, until blocks are joined.
+ * A block is taken from the free ones of its length, or else split off a longer one.
+ * If there is none, free blocks that belong together are joined.  Free blocks are
+ * recorded in a map, too, ahead of the lists, so that a child that another thread's
+ * fork() makes in the middle of a change has lost at most one block, until blocks are
+ * joined.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void push(struct codectl_region *region, unsigned int order,
 		 uint32_t unit)
 {
 	region->name_map[unit - 1] = order + 1;
-	/* Who replays may still have it for a name. */
+	/* A replay may still take it for a name. */
 	__atomic_store_n(link_of(region, unit), region->names_free[order],
 			 __ATOMIC_RELAXED);
 	region->names_free[order] = unit;
@@ -68,7 +68,7 @@ static unsigned int order_of(size_t bytes)
 	return order;
 }
 
-/* Of two that were one, where both are free. */
+/* Joins two that were one, if both are free. */
 static void join_order(struct codectl_region *region, unsigned int order)
 {
 	uint8_t *map = region->name_map;
@@ -97,7 +97,7 @@ static void join_all(struct codectl_region *region)
 	region->names_freed = 0;
 }
 
-/* As long as @order says, or 0. */
+/* Of length @order, or 0. */
 static uint32_t take(struct codectl_region *region, unsigned int order)
 {
 	unsigned int from = order;
@@ -124,7 +124,7 @@ uint32_t codectl_name_alloc(struct codectl_region *region, size_t bytes)
 	unsigned int order = order_of(bytes);
 	uint32_t unit = take(region, order);
 
-	/* All are looked at: not before there are as many as make up for it. */
+	/* This looks at all blocks: not before enough are free to make up for it. */
 	if (unit || region->names_freed <= region->names_max / 16)
 		return unit;
 	join_all(region);

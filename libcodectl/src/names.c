@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names of functions: kept until these retire, and told to who asks for them.
+ * Names of functions: kept until these retire, and reported to whoever asks for them.
  *
- * The writer of a region keeps names, after it has published the function that
- * they belong to.  All else belongs to the lock.
+ * The writer of a region keeps names, after it has published the function that they
+ * belong to.  All else is under the lock.
  *
  *	publisher			who replays
  *	---------			-----------
@@ -12,11 +12,11 @@
  *	(a)				next_id, acquire, pairs with (c)
  *	bits of the word		names
  *
- * (a) orders for the compiler only, and (b) makes up for it in all threads:
- * either the publisher finds a bit, or who replays finds next_id beyond the name.
- * What next_id was says which of them tells it, as codectl_region.replayed.
+ * (a) orders for the compiler only, and (b) makes up for it in all threads: either the
+ * publisher finds a bit, or the replay finds a next_id after the name.  The value of
+ * next_id decides which of them reports it, as codectl_region.replayed.
  *
- * Records are used again while others are replayed:
+ * Records are reused while others are replayed:
  *
  *	writer				who replays
  *	------				-----------
@@ -37,7 +37,7 @@
 
 #define HEAD	offsetof(struct codectl_name_record, name)
 #define WORD	sizeof(uint64_t)
-/* The writer has to change the same few names as often in between. */
+/* The writer would have to change the same few names as often in between. */
 #define MAX_TRIES	1000
 #define NR_WORDS	(CODECTL_NAME_RECORD / WORD)
 
@@ -74,7 +74,7 @@ static size_t name_len(const char *name)
 	return strnlen(name, CODECTL_NAME_LEN);
 }
 
-/* Names are parts of lines. */
+/* Names become parts of lines. */
 static void copy_name(char *to, const char *name, size_t len)
 {
 	size_t i;
@@ -94,7 +94,7 @@ static size_t align_word(size_t size)
 	return (size + WORD - 1) & -WORD;
 }
 
-/* After all of a record was read: has it the number still? */
+/* After all of a record was read: does it still have the number? */
 static bool is_same(const struct codectl_name_record *record, uint64_t id)
 {
 	/* (d) of the above. */
@@ -110,7 +110,7 @@ static uint32_t *index_of(const struct codectl_region *region, uint64_t off)
 
 /* --- keeping */
 
-/* Writes a record of @size bytes to where it is kept, and lets it be found. */
+/* Writes a record of @size bytes to its place, and lets it be found. */
 static void link_record(struct codectl_region *region, uint32_t unit,
 			union buffer *from, size_t size)
 {
@@ -136,13 +136,13 @@ static uint64_t begin_ids(const void *here)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	nsec = now.tv_sec * 1000000000ULL + now.tv_nsec;
 
-	/* By the golden ratio; what is half of all or more is to count on. */
+	/* By the golden ratio; half of the numbers or more remain to count up. */
 	return ((uintptr_t)here ^ nsec) * 0x9e3779b97f4a7c15 >> 33 << 32 | 1;
 }
 
 /*
- * The first one of 2^32 numbers that no other region has, and larger than those that
- * were given before.
+ * The first of 2^32 numbers that no other region has, and that is larger than those
+ * given before.
  */
 static uint64_t first_id(void)
 {
@@ -157,7 +157,7 @@ static uint64_t first_id(void)
 }
 
 /*
- * From here to codectl_name_end() the next number may be taken; for ever, if it was
+ * From here to codectl_name_end() the next number may be in use; forever, if it was
  * when another thread forked.
  */
 uint64_t codectl_name_begin(struct codectl_region *region)
@@ -166,7 +166,7 @@ uint64_t codectl_name_begin(struct codectl_region *region)
 
 	if (CODECTL_UNLIKELY(region->keeping && id))
 		id++;
-	/* There is none yet, or no more of them. */
+	/* There is none yet, or none left. */
 	if (CODECTL_UNLIKELY(!(uint32_t)id))
 		id = first_id();
 	__atomic_store_n(&region->next_id, id, __ATOMIC_RELAXED);
@@ -184,8 +184,8 @@ void codectl_name_end(struct codectl_region *region)
 }
 
 /*
- * By the writer of the region: it has just published the function, with a number that
- * codectl_name_begin() gave, or without.
+ * Called by the writer of the region, which has just published the function, with a
+ * number from codectl_name_begin(), or without one.
  */
 bool codectl_name_keep(struct codectl_region *region,
 		       const struct codectl_func *func)
@@ -223,8 +223,8 @@ static void free_record(struct codectl_region *region, uint32_t unit)
 }
 
 /*
- * By the writer of the region, so that no two names begin at the same address.
- * How many began in the range.
+ * Called by the writer of the region, so that no two names begin at the same address.
+ * Returns how many began in the range.
  */
 int codectl_names_forget(struct codectl_region *region, uint64_t off,
 			 uint64_t end)
@@ -253,7 +253,7 @@ int codectl_names_forget(struct codectl_region *region, uint64_t off,
 	return nr;
 }
 
-/* All that are kept, one after the other from @to on, and none in the index. */
+/* Takes all that are kept, one after the other from @to on, and empties the index. */
 static const char *take_records(struct codectl_region *region, char *to)
 {
 	uint64_t nr = codectl_name_granules(region->text_len), i;
@@ -274,7 +274,7 @@ static const char *take_records(struct codectl_region *region, char *to)
 	return to;
 }
 
-/* Under the lock, by the writer of the region. */
+/* Called under the lock, by the writer of the region. */
 void codectl_names_compact(struct codectl_region *region)
 {
 	size_t len = region->names_used * CODECTL_NAME_UNIT, size;
@@ -299,9 +299,9 @@ void codectl_names_compact(struct codectl_region *region)
 	munmap(copy, len);
 }
 
-/* --- telling */
+/* --- reporting */
 
-/* In order of address.  false: there is one that begins at the same. */
+/* In order of address.  false: there is one that begins at the same address. */
 static bool insert(struct found *found, int nr, struct found new)
 {
 	for (; nr && found[nr - 1].off > new.off; nr--)
@@ -327,7 +327,7 @@ static int list_names(const struct codectl_region *region, uint64_t granule,
 		id = __atomic_load_n(&record->id, __ATOMIC_ACQUIRE);
 		off = __atomic_load_n(&record->off, __ATOMIC_RELAXED);
 		next = __atomic_load_n(&record->next, __ATOMIC_RELAXED);
-		/* What was linked again leads to what has been found. */
+		/* A record that was linked again leads to names that were already found. */
 		if (!is_same(record, id) || nr == CODECTL_NAME_GRANULE ||
 		    off / CODECTL_NAME_GRANULE != granule ||
 		    !insert(found, nr++, (struct found) { unit, off, id }))
@@ -337,7 +337,7 @@ static int list_names(const struct codectl_region *region, uint64_t granule,
 	return nr;
 }
 
-/* A record as it was when it had that number; false: it has not any more. */
+/* A record as it was when it had that number; false: it no longer has. */
 static bool read_record(const struct codectl_region *region,
 			const struct found *found, union buffer *to)
 {
@@ -388,14 +388,14 @@ static int tell_granule(const struct codectl_region *region, uint64_t granule,
 	return 0;
 }
 
-/* The number of the first name that its publisher will tell itself. */
+/* The number of the first name that its publisher will report itself. */
 static uint64_t kept_before(const struct codectl_region *region)
 {
 	/* (c) of the above. */
 	uint64_t id = __atomic_load_n(&region->next_id, __ATOMIC_ACQUIRE);
 	uint32_t keeping = __atomic_load_n(&region->keeping, __ATOMIC_RELAXED);
 
-	/* Who was keeping it has stayed in the parent. */
+	/* Whoever was keeping it has stayed in the parent. */
 	return id + (keeping && keeping != codectl_forks);
 }
 
@@ -416,7 +416,7 @@ static int replay_region(struct codectl_region *region,
 	return ret;
 }
 
-/* Under the lock, when the listener's bit is set. */
+/* Called under the lock, when the listener's bit is set. */
 int codectl_names_replay(enum codectl_listener listener,
 			 int (*tell)(const struct codectl_name *name))
 {
@@ -437,7 +437,7 @@ int codectl_names_replay(enum codectl_listener listener,
 	return 0;
 }
 
-/* Has no replay told it, nor will one?  Those tell what is kept. */
+/* Has no replay reported it, and will none?  Replays report what is kept. */
 static bool is_new(const struct codectl_region *region,
 		   enum codectl_listener listener, uint32_t bit, uint64_t id,
 		   bool kept)
@@ -446,7 +446,7 @@ static bool is_new(const struct codectl_region *region,
 	       (!kept || id >= region->replayed[listener]);
 }
 
-/* By the writer of the region: it has just published the function. */
+/* Called by the writer of the region, which has just published the function. */
 void codectl_names_added(const struct codectl_region *region,
 			 const struct codectl_func *func)
 {
@@ -478,7 +478,7 @@ unlock:
 	codectl_unlock();
 }
 
-/* By the writer of the region: what was there has just been retired. */
+/* Called by the writer of the region: what was there has just been retired. */
 void codectl_names_retired(uint64_t start, uint64_t len)
 {
 	codectl_lock();

@@ -2,7 +2,7 @@
 /*
  * The file of names for perf, /tmp/perf-PID.map.
  *
- * All of it belongs to the lock.
+ * All of this is under the lock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 /**
  * struct map_file - the file of names
- * @fd: where it was opened; the program may have closed all it does not know
+ * @fd: file descriptor; the program may have closed all files it does not know
  * @pid: process that opened it
  * @forked: whether this process is a child of that one
  * @dev: device of the file
@@ -51,7 +51,7 @@ static bool is_open(struct stat *st)
 	       st->st_ino == map_file.ino;
 }
 
-/* Whether a signal would come of the file's getting longer. */
+/* Whether making the file longer would raise a signal. */
 static bool is_too_long(const struct stat *st, size_t len)
 {
 	struct rlimit limit;
@@ -106,7 +106,7 @@ static int put_line(const struct codectl_name *name)
 	return flush();
 }
 
-/* When this process started, in nanoseconds of the real time; 0: not known. */
+/* When this process started, in nanoseconds of the real-time clock; 0 if unknown. */
 static int64_t start_time(void)
 {
 	const int64_t second = 1000000000;
@@ -123,7 +123,7 @@ static int64_t start_time(void)
 	close(fd);
 	stat[len > 0 ? len : 0] = '\0';
 
-	/* Field 22, and the second one ends with the last bracket. */
+	/* Field 22; the second one ends with the last bracket. */
 	field = strrchr(stat, ')');
 	for (i = 2; field && i < 22; i++)
 		field = strchr(field + 1, ' ');
@@ -140,8 +140,8 @@ static int64_t start_time(void)
 }
 
 /*
- * An earlier process of this number may have left its file.  Before Linux 6.13 the
- * time of a file is that of the tick before it was written to.
+ * An earlier process with this PID may have left its file.  Before Linux 6.13 the time
+ * of a file is that of the tick before it was written to.
  */
 static bool is_stale(const struct stat *st)
 {
@@ -200,7 +200,7 @@ static void switch_off(void)
 		close(map_file.fd);
 }
 
-/* The file of another process, or none any more. */
+/* The file belongs to another process, or is no longer open. */
 static bool is_lost(void)
 {
 	struct stat st;
@@ -208,7 +208,7 @@ static bool is_lost(void)
 	return map_file.forked || map_file.pid != getpid() || !is_open(&st);
 }
 
-/* The process number alone does not say so: a namespace begins with 1. */
+/* The PID alone does not tell: a namespace begins with 1. */
 void codectl_map_forked(void)
 {
 	map_file.forked = true;

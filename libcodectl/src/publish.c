@@ -110,8 +110,8 @@ static int append(struct codectl_region *region,
 }
 
 /*
- * Where the default rule is enough, a row with it makes the function one that
- * has a name and can be retired.
+ * If the default rule is enough, a row with it lets the function have a name and be
+ * retired.
  */
 static bool add_default_row(const struct codectl_region *region,
 			    struct codectl_func *func,
@@ -129,7 +129,7 @@ static bool add_default_row(const struct codectl_region *region,
 	return true;
 }
 
-/* With a number, for which codectl_name_end() is left to be called if it has a name. */
+/* Assigns a number, after which codectl_name_end() must be called, if it has a name. */
 static int publish_in_map(struct codectl_region *region,
 			  struct codectl_func *func)
 {
@@ -143,7 +143,7 @@ static int publish_in_map(struct codectl_region *region,
 	return ret;
 }
 
-/* With @row as its only one, if it has none. */
+/* With @row as its only row, if it has none. */
 static int publish(struct codectl_region *region, struct codectl_func *func,
 		   struct code_jit_unwind_fre *row)
 {
@@ -163,7 +163,7 @@ static int publish(struct codectl_region *region, struct codectl_func *func,
 	return ret;
 }
 
-/* -EINVAL: the range is not within the text; -ESTALE: nothing is, any more. */
+/* -EINVAL: the range is not within the text; -ESTALE: nothing is any more. */
 static int check_range(const struct codectl_region *region, uint64_t off,
 		       uint64_t len)
 {
@@ -199,7 +199,7 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 	if (CODECTL_UNLIKELY(ret))
 		return ret;
 
-	/* A function may have retired but for a part that has no row. */
+	/* A function may have retired except for a part without a row. */
 	if (region->names_kept)
 		func.replaces = codectl_names_forget(region, off, off + len);
 	func.kept = name && codectl_name_keep(region, &func);
@@ -210,8 +210,8 @@ int codectl_region_add(struct codectl_region *region, uint64_t start,
 }
 
 /*
- * Counts the rows in a range, and retires them if @store.  -EINVAL if one of
- * them is there in part only.
+ * Counts the rows in a range, and retires them if @store.  -EINVAL if one of them is
+ * only partly in it.
  */
 static int retire_rows(struct codectl_region *region, uint64_t off,
 		       uint64_t end, bool store)
@@ -222,9 +222,8 @@ static int retire_rows(struct codectl_region *region, uint64_t off,
 
 	codectl_rows_find(region, descending ? end : off, &pos);
 	/*
-	 * In increasing order the row before may reach into the range; none
-	 * before that does, as no row begins within one that comes earlier,
-	 * whether it is retired or not.
+	 * In increasing order the row before may reach into the range; none before that
+	 * does, as no row begins within an earlier one, whether it is retired or not.
 	 */
 	if (!descending)
 		codectl_cursor_prev(region, &pos);
@@ -246,7 +245,7 @@ static int retire_rows(struct codectl_region *region, uint64_t off,
 	return nr;
 }
 
-/* Rows, and names that may be left of a function whose rows are gone already. */
+/* Rows, and names that may be left of a function whose rows are already gone. */
 static int retire(struct codectl_region *region, uint64_t off, uint64_t end,
 		  int *names)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The kernel's own reader of tables, under names that are this library's.
+ * The kernel's own reader of tables, with its names prefixed for this library.
  */
 #include "reader.h"
 

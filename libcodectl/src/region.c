@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Regions: opening, closing, and what they hold.
+ * Regions: opening, closing, and what they contain.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -9,9 +9,9 @@
 #include "reader.h"
 
 #define MIN_ROWS	16
-/* So that sums of sizes do not overflow. */
+/* Keeps sums of sizes from overflowing. */
 #define MAX_SPACE	(1UL << 40)
-/* How often the space for rows and names is halved where there is too little. */
+/* How often to halve the space for rows and names if there is too little. */
 #define MAX_HALVINGS	6
 
 static bool map_valid(const struct codectl_region_attr *attr)
@@ -57,7 +57,7 @@ static bool attr_valid(const struct codectl_region_attr *attr)
 	       attr->name_bytes <= MAX_SPACE;
 }
 
-/* A part of the mapping: where it begins, as long as the mapping is nowhere. */
+/* A part of the mapping: its offset, as long as the mapping does not exist. */
 static void *add_part(struct codectl_region *region, uint64_t size)
 {
 	uint64_t at = region->map_len;
@@ -80,7 +80,7 @@ static uint64_t wanted_rows(const struct codectl_region *region,
 	return rows < MIN_ROWS ? MIN_ROWS : rows;
 }
 
-/* A record without rows takes as much as a row; none is where the pool begins. */
+/* A record without rows takes as much as a row; none is at the start of the pool. */
 static void lay_out_map(struct codectl_region *region,
 			const struct codectl_region_attr *attr,
 			unsigned int halvings)
@@ -102,7 +102,7 @@ static void lay_out_map(struct codectl_region *region,
 	region->pool = add_part(region, region->pool_len);
 }
 
-/* Rows and tables as asked for; false: they cannot be in one chain. */
+/* Rows and tables as requested; false: they do not fit into one chain. */
 static bool lay_out_tables(struct codectl_region *region,
 			   const struct codectl_region_attr *attr,
 			   unsigned int halvings)
@@ -135,7 +135,7 @@ static void lay_out_names(struct codectl_region *region,
 	if (names < CODECTL_NAME_UNIT)
 		return;
 	names = (names + CODECTL_NAME_RECORD - 1) & -CODECTL_NAME_RECORD;
-	/* Units are counted by 32 bits, from 1. */
+	/* Unit numbers have 32 bits and begin with 1. */
 	if (names > UINT32_MAX * CODECTL_NAME_UNIT)
 		names = (UINT32_MAX * CODECTL_NAME_UNIT) &
 			-CODECTL_NAME_RECORD;
@@ -147,7 +147,7 @@ static void lay_out_names(struct codectl_region *region,
 	region->name_map = add_part(region, region->names_max);
 }
 
-/* Whether all tables can be in one chain. */
+/* Whether all tables fit into one chain. */
 static bool lay_out(struct codectl_region *region, uint64_t text, uint64_t len,
 		    const struct codectl_region_attr *attr,
 		    unsigned int halvings)
@@ -217,7 +217,7 @@ static bool is_mapped(uint64_t start, uint64_t len)
 	return true;
 }
 
-/* A kernel that does not know accepts what another one would. */
+/* A kernel without codectl(2) accepts what another one would. */
 static int register_region(struct codectl_region *region)
 {
 	struct code_jit_info info = {
@@ -243,7 +243,7 @@ static int register_region(struct codectl_region *region)
 	}
 
 	ret = codectl_syscall(CODE_REGISTER_JIT, &info, sizeof(info), 0);
-	/* A filter may as well pretend that the call worked. */
+	/* A filter may just pretend that the call worked. */
 	region->registered = !ret && !codectl_probe();
 	switch (ret) {
 	case -EINVAL:
@@ -284,7 +284,7 @@ static void dispose(struct codectl_region *region, bool unregistered)
 		codectl_granules_clear(region);
 }
 
-/* Its text was unmapped, and other text is there now; read by its writer. */
+/* Its text was unmapped, and other text is there now; its writer reads this. */
 static void make_stale(struct codectl_region *region)
 {
 	codectl_event_retire(region->text_start, region->text_len);
@@ -293,8 +293,8 @@ static void make_stale(struct codectl_region *region)
 }
 
 /*
- * How many regions from @at on are in a region's place though the kernel has dropped
- * them, or else would not have taken it; -EEXIST: they are there still.
+ * How many regions from @at on overlap a region though the kernel has dropped them, or
+ * it would not have accepted the new one; -EEXIST: they are still there.
  */
 static int count_stale(const struct codectl_region *region, size_t at)
 {
@@ -332,7 +332,7 @@ static int list_region(struct codectl_region *region)
 	return 0;
 }
 
-/* With less space than usual where there is not as much, if that is left open. */
+/* With less space than usual if there is not as much, and if the choice is left open. */
 static struct codectl_region *map_any(uint64_t text, uint64_t len,
 				      const struct codectl_region_attr *attr)
 {
@@ -407,8 +407,8 @@ void codectl_region_close(struct codectl_region *region)
 }
 
 /*
- * Does the kernel know it still?  It takes nothing in its place then; what it takes
- * for a moment ends stacks.  Where the call is switched off nobody can tell.
+ * Does the kernel still know it?  Then it accepts nothing in its place; what it accepts
+ * for a moment ends stacks.  If the call is switched off nobody can tell.
  */
 static bool is_known(const struct codectl_region *region)
 {

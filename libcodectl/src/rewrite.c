@@ -3,8 +3,8 @@
  * Changing rows that readers may be looking at: adding functions out of order,
  * and compacting.
  *
- * All of it is done with an odd seq.  A slot is a place for a row; it is free
- * when its row has been retired.
+ * All of it is done with an odd seq.  A slot is a place for a row; it is free once its
+ * row has been retired.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -13,9 +13,9 @@
 
 /**
  * struct gap - the free slots between the two rows next to a function
- * @from: the first slot behind the row before
- * @to: the row behind
- * @nr: slots
+ * @from: the first slot after the row before
+ * @to: the row after
+ * @nr: number of slots
  */
 struct gap {
 	struct codectl_cursor from;
@@ -71,10 +71,10 @@ static bool takes_next(const struct gap *gap, const struct codectl_func *func)
 }
 
 /*
- * Where the function belongs.  -EEXIST: something is there.
+ * Finds where the function belongs.  -EEXIST: something is there.
  *
- * Free slots that begin within the function have to go, and beyond them it takes
- * as many as it needs: those of one function, and not all that are free.
+ * Free slots that begin within the function have to go; beyond them it takes as many as
+ * it needs: those of one function, not all that are free.
  */
 static int find_gap(const struct codectl_region *region,
 		    const struct codectl_func *func, struct gap *gap)
@@ -115,7 +115,7 @@ static void move_row(const struct codectl_cursor *to,
 		codectl_store_row(codectl_row(to), codectl_row(from), 0);
 }
 
-/* Slots that are free, from the one at @pos on, until there are @enough. */
+/* The number of free slots from the one at @pos on, up to @enough. */
 static uint64_t count_free(struct codectl_cursor pos, uint64_t enough)
 {
 	uint64_t nr = 0;
@@ -138,7 +138,7 @@ last_table(const struct codectl_region *region)
 	return table;
 }
 
-/* Slots that can be had behind the last row. */
+/* Slots that can be added after the last row. */
 static uint64_t count_growth(const struct codectl_region *region)
 {
 	const struct code_jit_unwind_table *table = last_table(region);
@@ -147,7 +147,7 @@ static uint64_t count_growth(const struct codectl_region *region)
 	       region->table_rows - codectl_used(table);
 }
 
-/* Adds @nr free slots behind the last row. */
+/* Adds @nr free slots after the last row. */
 static void grow(struct codectl_region *region, uint64_t nr)
 {
 	struct code_jit_unwind_table *table = last_table(region), *next;
@@ -170,7 +170,7 @@ static void grow(struct codectl_region *region, uint64_t nr)
 	region->tail = table;
 }
 
-/* Moves rows behind the gap onto free slots there until it has @nr. */
+/* Moves rows after the gap onto free slots there until the gap has @nr. */
 static void widen_gap(struct codectl_region *region, struct gap *gap,
 		      uint64_t nr)
 {
@@ -179,7 +179,7 @@ static void widen_gap(struct codectl_region *region, struct gap *gap,
 
 	if (have < nr) {
 		grow(region, nr - have);
-		/* The end of the chain may now be the start of a table. */
+		/* The end of the chain may have become the start of a table. */
 		if (!codectl_cursor_valid(&gap->to)) {
 			codectl_cursor_prev(region, &gap->to);
 			codectl_cursor_next(&gap->to);
@@ -200,7 +200,7 @@ static void widen_gap(struct codectl_region *region, struct gap *gap,
 	}
 }
 
-/* All rows that cover something, one after the other in full tables. */
+/* Packs all rows that cover something into full tables. */
 static void pack(struct codectl_region *region)
 {
 	struct codectl_cursor from = { codectl_table(region, 0), 0 }, to;
@@ -229,9 +229,9 @@ static void pack(struct codectl_region *region)
 }
 
 /*
- * What of a gap is not needed.  Its rows get an address at which the bisection
- * still finds the function: its start, before its rows in increasing order, and
- * behind them in decreasing order.
+ * Leaves the unneeded slots of a gap free.  Their rows get an address at which the
+ * bisection still finds the function: its start, before its rows in increasing order,
+ * and after them in decreasing order.
  */
 static void leave_free(struct codectl_cursor pos, uint64_t nr, uint32_t off)
 {
@@ -240,7 +240,7 @@ static void leave_free(struct codectl_cursor pos, uint64_t nr, uint32_t off)
 				 __ATOMIC_RELAXED);
 }
 
-/* The slots for a function, all of a gap that has as many or more. */
+/* The first slot for a function, in a gap that has as many as it needs or more. */
 static struct codectl_cursor skip_spare(const struct codectl_region *region,
 					const struct gap *gap, uint64_t nr)
 {
@@ -284,7 +284,7 @@ static bool spans_tables(const struct gap *gap)
 	return pos.table != gap->from.table;
 }
 
-/* Rows that cover something, and in @used those that do not as well. */
+/* Counts the rows that cover something, and in @used those that do not, too. */
 static uint64_t count_rows(const struct codectl_region *region, uint64_t *used)
 {
 	struct codectl_cursor pos = { codectl_table(region, 0), 0 };
@@ -300,9 +300,9 @@ static uint64_t count_rows(const struct codectl_region *region, uint64_t *used)
 }
 
 /*
- * Shall rows be packed first?  Where the chain would grow though most of it is
- * free; and where a gap with slots to spare reaches into the next table, since
- * rows on both sides of that may not have the same ip_off.
+ * Must rows be packed first?  If the chain would grow though most of it is free; and if
+ * a gap with slots to spare reaches into the next table, since rows on both sides of
+ * that must not have the same ip_off.
  */
 static bool must_pack(const struct codectl_region *region,
 		      const struct gap *gap, uint64_t nr)
@@ -328,7 +328,7 @@ static bool can_pack(const struct codectl_region *region, uint64_t nr)
 	       region->max_tables * region->table_rows;
 }
 
-/* What append() could not do, for the reason @why. */
+/* Does what append() could not do, for the reason @why. */
 int codectl_rewrite_add(struct codectl_region *region,
 			const struct codectl_func *func, int why)
 {
@@ -360,7 +360,7 @@ int codectl_rewrite_add(struct codectl_region *region,
 	return 0;
 }
 
-/* Gives back the whole pages between two addresses. */
+/* Returns the whole pages between two addresses to the system. */
 static void give_back(const void *from, const void *to)
 {
 	uintptr_t start = ((uintptr_t)from + CODECTL_PAGE - 1) & -CODECTL_PAGE;

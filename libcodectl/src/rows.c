@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Going along the rows of a chain.
+ * Moving along the rows of a chain.
  */
 #include "internal.h"
 
-/* Does the row come before all that starts at @off or behind, in the table? */
+/* Does the row come before all that starts at or after @off, in the table? */
 static bool is_before(const struct codectl_region *region,
 		      const struct code_jit_unwind_fre *row, uint64_t off)
 {
@@ -13,8 +13,8 @@ static bool is_before(const struct codectl_region *region,
 }
 
 /*
- * The first row that does not come before @off: in ascending order, the first
- * that starts there or behind; in descending order, that starts below.
+ * The first row that does not come before @off: in ascending order, the first that
+ * starts there or after it; in descending order, that starts below.
  */
 void codectl_rows_find(const struct codectl_region *region, uint64_t off,
 		       struct codectl_cursor *pos)

@@ -67,6 +67,6 @@ int codectl_probe(void)
 	if (ret == -EINVAL)
 		return 0;
 
-	/* A filter may as well pretend that the call worked. */
+	/* A filter may just pretend that the call worked. */
 	return ret < 0 ? ret : -ENOSYS;
 }

@@ -15,7 +15,7 @@ exported()
 	nm -D --defined-only "$shared" | awk '$2 != "A" { print $3 }' | sort
 }
 
-# What the map lists, each with the version that it lists it under.
+# What the map lists, each with its version.
 listed()
 {
 	awk '/^CODECTL_/ { version = $1 } /^\tcodectl_.*;/ { sub(/;/, "")

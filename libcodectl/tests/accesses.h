@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The accesses of the library, as order.h has them noted, and what may be done in
- * between.  For one file of a program.
+ * The accesses of the library, as noted by order.h, and what may be done in between.
+ * For a single file of a program.
  */
 #ifndef CODECTL_ACCESSES_H
 #define CODECTL_ACCESSES_H
@@ -19,7 +19,7 @@ struct event {
 
 static struct event events[20000];
 static size_t nr_events;
-/* What is done in between: ahead of the access of that number. */
+/* What to do in between: before the access with that number. */
 static void (*intrude)(void);
 static size_t intrude_at;
 

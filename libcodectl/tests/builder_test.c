@@ -124,7 +124,7 @@ static void fp_stored(void)
 		{ 24, 25, SP, 8, 0 });
 }
 
-/* With FP as the base, SP may go where it likes. */
+/* With FP as the base, SP may go anywhere. */
 static void fp_base(void)
 {
 	struct codectl_builder b;
@@ -155,7 +155,7 @@ static void fp_lost(void)
 		{ 5, 9, SP | CODE_FRE_FP_UNDEF, 16, 0 });
 }
 
-/* What changes nothing makes no row; what changes twice at once makes one. */
+/* What changes nothing makes no row; two changes at one place make one. */
 static void no_empty_rows(void)
 {
 	struct codectl_builder b;
@@ -354,7 +354,7 @@ static void load_from_base(struct codectl_builder *b)
 	use_the_base(b, load_base);
 }
 
-/* The caller's FP is nowhere, and the frame is found all the same. */
+/* The caller's FP is lost, and the frame is found all the same. */
 static void base_without_save(void)
 {
 	struct codectl_builder b;
@@ -393,7 +393,7 @@ static void errors(void)
 	CHECK_EQ(codectl_rows_fp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
 	shape.frame = 1U << 31;
 	CHECK_EQ(codectl_rows_sp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
-	/* Less than nothing, if it were signed. */
+	/* Negative, if it were signed. */
 	shape.frame = -8;
 	CHECK_EQ(codectl_rows_sp(&shape, rows, ARRAY_SIZE(rows)), -EINVAL);
 	shape.frame = 8;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sections of .eh_frame that are written here; those of real programs are compared
- * with libdw in rig/host.
+ * Sections of .eh_frame made up here; rig/host compares those of real programs with
+ * libdw.
  */
 #include "stand_in.h"
 #include "test.h"
@@ -36,7 +36,7 @@ static void put_u64(uint64_t value)
 	put(&value, sizeof(value));
 }
 
-/* What @end_entry() puts the length of the entry into. */
+/* Returns the place for the length of the entry, which end_entry() fills in. */
 static size_t begin_entry(void)
 {
 	put_u32(0);
@@ -179,7 +179,7 @@ static void restored_register(void)
 	check_rule(4, saved, 16, -16);
 }
 
-/* What comes after the end of the function is not of it. */
+/* What comes after the end of the function does not belong to it. */
 static void program_that_goes_beyond(void)
 {
 	text = test_text(LEN);
@@ -189,7 +189,7 @@ static void program_that_goes_beyond(void)
 	check_none(64);
 }
 
-/* What a row has no words for, for as long as it holds. */
+/* What a row cannot express, for as long as it holds. */
 static void rules_that_are_not_known(void)
 {
 	static const struct {
@@ -216,7 +216,7 @@ static void rules_that_are_not_known(void)
 		{ "\x14\6\2", 3, CODE_FRE_BASE_SP | CODE_FRE_FP_UNDEF },
 		{ "\7\6", 2, CODE_FRE_BASE_SP | CODE_FRE_FP_UNDEF },
 		{ "\x08\6", 2, CODE_FRE_BASE_SP },
-		/* FP at CFA + 16, each way to say so */
+		/* FP at CFA + 16, in each encoding */
 		{ "\x11\6\x7e", 3, CODE_FRE_BASE_SP | CODE_FRE_FP_SAVED },
 		{ "\x2f\6\2", 3, CODE_FRE_BASE_SP | CODE_FRE_FP_SAVED },
 		/* others: saved, an expression, arguments on the stack */
@@ -239,7 +239,7 @@ static void rules_that_are_not_known(void)
 	}
 }
 
-/* A program that breaks off is right as far as it goes; none is filled up. */
+/* A truncated program is right as far as it goes; none is padded. */
 static void programs_that_break_off(void)
 {
 	static const struct {
@@ -267,7 +267,7 @@ static void programs_that_break_off(void)
 	}
 }
 
-/* To an address, which must not be one that it has come past. */
+/* To an address, which must not be one that was already passed. */
 static void locations_that_are_set(void)
 {
 	char program[12] = "\x44\0\0\1";
@@ -288,7 +288,7 @@ static void locations_that_are_set(void)
 	}
 }
 
-/* As LuaJIT has one for each of its areas: it says nothing. */
+/* LuaJIT has one for each of its areas: it says nothing. */
 static void without_rules(void)
 {
 	text = test_text(LEN);
@@ -299,7 +299,7 @@ static void without_rules(void)
 	CHECK_EQ(add_section(), -ENODATA);
 	size = 0;
 	CHECK_EQ(add_section(), -ENODATA);
-	/* Beside one that says something. */
+	/* Next to one that says something. */
 	begin();
 	put_fde(text, 64, "", 0);
 	put_fde(text + PAGE, 0, "", 0);
@@ -339,13 +339,13 @@ static void order_and_overlap(void)
 	check_rule(PAGE - 1, CODE_FRE_BASE_SP, 8, 0);
 }
 
-/* Each part has a region of its own then; what nobody can have is left out. */
+/* Each part then has a region of its own; what nobody can have is left out. */
 static void parts_that_lie_apart(void)
 {
 	struct codectl_region *region;
 	uint32_t i;
 
-	/* Where nothing is mapped unless it is said to be there. */
+	/* Nothing is mapped there unless it is explicitly mapped. */
 	text = (uintptr_t)mmap((void *)0x10000000, LEN, PROT_NONE, MAP_PRIVATE |
 			       MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	CHECK_EQ(text, 0x10000000);
@@ -374,7 +374,7 @@ static void parts_that_lie_apart(void)
 	CHECK_EQ(add_section(), -EEXIST);
 }
 
-/* Between functions there may be others' code. */
+/* There may be others' code between functions. */
 static void others_in_between(void)
 {
 	struct codectl_region *region;
@@ -434,12 +434,12 @@ static void malformed_sections(void)
 	CHECK_EQ(codectl_eh_frame_add(section, size, &frame), -EINVAL);
 	put_u32(3);
 	CHECK_EQ(codectl_eh_frame_add(section, size, &frame), -EINVAL);
-	/* A function that has nothing in common with anything. */
+	/* A function without a CIE. */
 	begin();
 	put_fde(text, 64, "", 0);
 	memcpy(section + 24, &huge, sizeof(huge));
 	CHECK_EQ(add_section(), -ENODATA);
-	/* A version that is not known. */
+	/* An unknown version. */
 	begin();
 	put_fde(text, 64, "", 0);
 	section[8] = 2;
@@ -475,7 +475,7 @@ static void damaged_sections(void)
 
 /* --- entries, and .debug_frame */
 
-/* The one that is named, whatever comes before and after it. */
+/* The given one, whatever comes before and after it. */
 static void one_entry(void)
 {
 	size_t at[3], i;
@@ -503,7 +503,7 @@ static void one_entry(void)
 	CHECK_EQ(codectl_fde_add(section + at[1], &frame), -ENODATA);
 }
 
-/* Entries name their CIE from the start, and addresses are as they are. */
+/* Entries count the place of their CIE from the start, and addresses are absolute. */
 static void debug_frame(uint8_t version, bool is_64)
 {
 	const uint8_t head[] = { version, 0, 8, 0 };
@@ -539,7 +539,7 @@ static void debug_frame(uint8_t version, bool is_64)
 	check_rule(1, CODE_FRE_BASE_SP, 16, 0);
 	check_none(64);
 	codectl_eh_frame_remove(frame);
-	/* Of a CIE that is none. */
+	/* The CIE is none. */
 	memcpy(section + entry, &(uint64_t){ 8 }, half);
 	CHECK_EQ(codectl_debug_frame_add(section, size, &frame), -ENODATA);
 	memcpy(section + entry, &(uint64_t){ -2UL }, half);

@@ -19,7 +19,7 @@ static Elf64_Phdr segment(unsigned int page, uint32_t flags)
 	};
 }
 
-/* Four pages, of which all can be run; returns the bias. */
+/* Four executable pages; returns the bias. */
 static uint64_t map_object(void)
 {
 	void *map = mmap(NULL, 4 * PAGE, PROT_READ | PROT_EXEC,
@@ -84,7 +84,7 @@ static void registers_and_unregisters(void)
 	CHECK_EQ(register_page(3), 0);
 }
 
-/* The object is all the pages that it has a byte in, whatever is to be run. */
+/* The object is all the pages that it has a byte in, whatever is executable. */
 static void object_is_whole_pages(void)
 {
 	struct stand_in_entry entry;
@@ -105,7 +105,7 @@ static void object_is_whole_pages(void)
 	CHECK_EQ(stand_in_find(base + PAGE, &entry), 0);
 }
 
-/* A segment of no length, in memory or at all, is none. */
+/* A segment without length, in memory or at all, does not count. */
 static void empty_segments(void)
 {
 	struct stand_in_entry entry;
@@ -123,7 +123,7 @@ static void empty_segments(void)
 	CHECK_EQ(codectl_elf_register(phdr, 0, bias), 0);
 }
 
-/* Where the call is refused, by a filter or as unknown, nothing has failed. */
+/* If the call is refused, by a filter or as unknown, nothing has failed. */
 static void refused(void)
 {
 	const int errors[] = { ENOSYS, EPERM };
@@ -147,7 +147,7 @@ static void refused(void)
 	CHECK_EQ(codectl_elf_unregister(phdr, 1, bias), -EACCES);
 }
 
-/* What comes before the segment that is refused is not registered either. */
+/* What comes before the refused segment is not registered, either. */
 static void all_or_nothing(void)
 {
 	Elf64_Phdr phdr[2] = {
@@ -168,7 +168,7 @@ static void bad_section(void)
 	CHECK_EQ(codectl_elf_register(phdr, 2, map_object()), -EINVAL);
 }
 
-/* The kernel has registered the program when it was executed. */
+/* The kernel registered the program when it was executed. */
 static void this_program(void)
 {
 	const Elf64_Phdr *phdr;

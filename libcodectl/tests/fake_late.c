@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What comes late: as it is loaded, it waits for a thread that registers code; and it
- * looks for what only it can find.
+ * A library that is loaded late: as it is loaded, it waits for a thread that registers
+ * code; and it looks for what only it can find.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -43,7 +43,7 @@ void *late_next(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 
-	/* It goes by our address: this is no jump. */
+	/* It uses our address: keep this from becoming a jump. */
 	__asm__ volatile("" : "+r"(found));
 
 	return found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Takes over the one, but not the other. */
+/* Interposes one, but not the other. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is opened by a program that has no unwinder, and needs one itself. */
+/* Opened by a program that has no unwinder, and needs one itself. */
 void __register_frame(void *begin);
 void __deregister_frame(void *begin);
 void plugin_register(void *begin);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * An unwinder as LLVM's, as far as registration goes: it notes what it is told.
+ * An unwinder like LLVM's, as far as registration goes: it notes its arguments.
  */
 #include <stddef.h>
 
 const void *fake_registered[16];
 size_t fake_nr;
 
-/* By this who calls it knows that it takes entries. */
+/* Tells callers that it takes entries. */
 void __unw_add_dynamic_fde(void);
 void __register_frame_info(const void *fde, void *object);
 void __deregister_frame(const void *fde);
@@ -22,7 +22,7 @@ void __register_frame_info(const void *fde, void *object)
 	fake_registered[fake_nr++ % 16] = fde;
 }
 
-/* Jumps there, as GCC's may: who is jumped to takes our caller for its own. */
+/* Jumps there, as GCC's may: the function jumped to takes our caller for its own. */
 __asm__(".text\n"
 	".globl __register_frame\n"
 	".type __register_frame, @function\n"

@@ -34,7 +34,7 @@ static bool stopped(void)
 	return __atomic_load_n(&stop, __ATOMIC_RELAXED);
 }
 
-/* Where everything takes longer, less has to do. */
+/* Does less where everything takes longer. */
 static unsigned int nr_forks(void)
 {
 	const char *scale = getenv("TEST_TIME_SCALE");
@@ -75,11 +75,11 @@ static void *append(void *arg)
 {
 	uint32_t i;
 
-	/* Two more may be added by a child. */
+	/* A child may add two more. */
 	for (i = 0; i < NR_FUNCS - 2 && !stopped(); i++) {
 		CHECK_EQ(add_func(i), 0);
 		__atomic_store_n(&published, i + 1, __ATOMIC_RELEASE);
-		/* Slow enough to go on for as long as there are forks. */
+		/* Slow enough to continue for as long as there are forks. */
 		if (i % 16 == 15)
 			usleep(50);
 	}
@@ -93,7 +93,7 @@ static void child_of_append(void)
 
 	for (i = nr > 1000 ? nr - 1000 : 0; i < nr; i++)
 		CHECK_EQ(test_id(func_addr(i)), i);
-	/* The one that was being published is there as a whole, or not. */
+	/* The one that was being published is there as a whole, or not at all. */
 	CHECK_EQ(test_id(func_addr(nr)), test_id(func_addr(nr) + 15));
 	if (test_id(func_addr(nr)) == -ENODATA)
 		CHECK_EQ(add_func(nr), 0);
@@ -339,7 +339,7 @@ static void while_opening(void)
 	run_beside(open_and_close, child_of_lookup);
 }
 
-/* --- a program that ends amid a fork, where the library has its lock */
+/* --- a program that ends during a fork, when the library has its lock */
 
 static bool leaving;
 static bool nesting;
@@ -352,7 +352,7 @@ static void leave(void)
 		exit(0);
 	if (!nesting)
 		return;
-	/* As a signal handler may, where fork() has called the library. */
+	/* As a signal handler may, after fork() has called the library. */
 	nesting = false;
 	pid = fork();
 	if (!pid)
@@ -360,7 +360,7 @@ static void leave(void)
 	test_wait(pid);
 }
 
-/* The first of all; so that it is called last before a fork. */
+/* The first of all, so that it is called last before a fork. */
 static void before_libraries(void)
 {
 	pthread_atfork(leave, NULL, NULL);

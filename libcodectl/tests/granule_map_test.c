@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Regions with granule maps: random operations, compared after each one with arrays
- * that have for each byte of the text the function and the row that cover it; and
- * what is said of their space and their names.
+ * Regions with granule maps: random operations, each followed by a comparison with
+ * arrays that have the function and the row for each byte of the text; and what regions
+ * report of their space and their names.
  */
 #include "../src/internal.h"
 #include "stand_in.h"
@@ -18,7 +18,7 @@ static struct codectl_region *region;
 static uint64_t text;
 static uint32_t granule;
 
-/* For each byte the function, its first and its last byte, and the row. */
+/* For each byte the function, its first and last byte, and the row. */
 static int func_of[TEXT_LEN];
 static uint32_t func_start[TEXT_LEN], func_end[TEXT_LEN];
 static int row_of[TEXT_LEN];
@@ -95,7 +95,7 @@ static void add(void)
 	if (test_random(4))
 		off = off / granule * granule;
 	ret = codectl_region_add(region, text + off, len, rows, nr, NULL);
-	/* Which sizes a small pool has left is not said. */
+	/* It is unspecified which sizes a small pool has left. */
 	if (ret == -ENOSPC && attr.max_rows < MANY_ROWS)
 		CHECK(!is_taken(off, len));
 	else
@@ -211,7 +211,7 @@ static void attributes(void)
 	CHECK_EQ(open_with(), 0);
 	attr.jit_flags = CODE_JIT_DESCENDING;
 	CHECK_EQ(open_with(), -EINVAL);
-	/* How is said by the flags of the region. */
+	/* The flags of the region say how. */
 	attr.jit_flags = CODE_JIT_GRANULES;
 	CHECK_EQ(open_with(), -EINVAL);
 	attr.jit_flags = CODE_JIT_DEFAULT_RULE;
@@ -278,7 +278,7 @@ static uint64_t rows_used(void)
 	return stat.rows_used;
 }
 
-/* What replaces something like it takes no more space, however often. */
+/* A replacement of the same kind takes no more space, however often. */
 static void space_is_used_again(void)
 {
 	struct code_jit_unwind_fre rows[70];
@@ -302,7 +302,7 @@ static void space_is_used_again(void)
 			used = rows_used();
 		CHECK_EQ(rows_used(), used);
 	}
-	/* One for each size up to 4, and two for each power of two after that. */
+	/* One for each size up to 4, and then two for each power of two. */
 	CHECK(used < 400);
 	codectl_region_close(region);
 }
@@ -333,7 +333,7 @@ static void granules_are_not_shared(void)
 	CHECK_EQ(test_add(region, text, 65, 2, NULL), -EEXIST);
 	CHECK_EQ(test_add(region, text, 64, 2, NULL), 0);
 	CHECK_EQ(test_add(region, text + 192, 64, 3, NULL), 0);
-	/* It is not there for what retires beside it. */
+	/* It is not there when something next to it retires. */
 	CHECK_EQ(codectl_region_retire(region, text + 130, 62), 0);
 	CHECK_EQ(codectl_region_retire(region, text + 64, 6), 0);
 	CHECK_EQ(codectl_region_retire(region, text + 64, 128), 1);
@@ -385,7 +385,7 @@ static void leave_rest(uint32_t off, uint32_t len, uint32_t first, uint32_t keep
 	}
 }
 
-/* Of a function in 8 granules. */
+/* For a function in 8 granules. */
 static void try_rest(uint32_t first, uint32_t keep)
 {
 	uint32_t at = 16 * first, end = 16 * (first + keep);
@@ -395,7 +395,7 @@ static void try_rest(uint32_t first, uint32_t keep)
 	leave_rest(0, 128, first, keep);
 	CHECK_EQ(test_id(text + at), 1);
 	CHECK_EQ(test_add(region, text + at, 16, 2, NULL), -EEXIST);
-	/* Others may be before and after it; each retires by itself. */
+	/* Others may be before and after it; each retires separately. */
 	if (at) {
 		CHECK_EQ(test_add(region, text, at, 3, NULL), 0);
 		CHECK_EQ(codectl_region_retire(region, text, at), 1);
@@ -404,7 +404,7 @@ static void try_rest(uint32_t first, uint32_t keep)
 	if (end < 128)
 		CHECK_EQ(test_add(region, text + end, 128 - end, 5, NULL), 0);
 	CHECK_EQ(test_id(text + at), 1);
-	/* It goes as a whole, and takes nothing along. */
+	/* It goes as a whole, and takes nothing else with it. */
 	CHECK_EQ(codectl_region_retire(region, text + end - 1, 1), 1);
 	CHECK_EQ(test_id(text + at), -ENODATA);
 	CHECK_EQ(test_id(text), at ? 4 : -ENODATA);

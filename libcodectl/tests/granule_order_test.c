@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * In which order granule maps are written, what a reader finds in between, and
- * the numbers of functions.
+ * The order in which granule maps are written, what a reader finds in between, and the
+ * numbers of functions.
  */
 #include "accesses.h"
 #include "../src/lookup.c"
@@ -47,7 +47,7 @@ static bool in_record(const struct event *e,
 	       sizeof(*record) + record->nr * sizeof(record->fre[0]);
 }
 
-/* In the record but for its seq; NULL: in the slots. */
+/* In the record except for its seq; NULL: in the slots. */
 static bool is_in(const struct event *e, const struct code_jit_record *record)
 {
 	if (!record)
@@ -56,7 +56,7 @@ static bool is_in(const struct event *e, const struct code_jit_record *record)
 	return in_record(e, record) && e->at != (uintptr_t)&record->seq;
 }
 
-/* The place of the first or last store to slots, or to a record but for its seq. */
+/* The place of the first or last store to slots, or to a record except for its seq. */
 static size_t place(const struct code_jit_record *record, bool last)
 {
 	size_t i, found = nr_events;
@@ -96,7 +96,7 @@ static void retired(void)
 	nr_events = 0;
 	CHECK_EQ(codectl_region_retire(region, text + 256, 100), 1);
 	slots = place(NULL, true);
-	/* It is free when it is needed. */
+	/* It is freed when it is needed. */
 	add(512, 16, 2);
 	CHECK(record_of(512) == record);
 	seq = find(ORDER_STORE, (uintptr_t)&record->seq, 0);
@@ -106,7 +106,7 @@ static void retired(void)
 	CHECK(fence < place(record, false));
 }
 
-/* (b): a record that is used again comes before its counter, and that before slots. */
+/* (b): a reused record comes before its counter, and that before slots. */
 static void used_again(void)
 {
 	struct code_jit_record *record;
@@ -127,7 +127,7 @@ static void used_again(void)
 	CHECK_EQ(record->seq, 2);
 }
 
-/* What is looked up ahead of each access in turn. */
+/* What to look up before each access in turn. */
 static int kept_id, other_id;
 
 static void look(void)
@@ -136,7 +136,7 @@ static void look(void)
 	other_id = test_id(text + 520);
 }
 
-/* Ahead of the access of that number; false: there are not as many. */
+/* Before the access with that number; false: there are fewer. */
 static bool look_at(size_t nr)
 {
 	intrude_at = nr;
@@ -150,7 +150,7 @@ static bool look_at(size_t nr)
 	return !intrude;
 }
 
-/* The others are found at any time, and what changes as it was or is, or not. */
+/* The others are found at any time; what changes is found as it was or is, or not. */
 static void found_in_between(void)
 {
 	unsigned int found[4] = { 0 };
@@ -169,7 +169,7 @@ static void found_in_between(void)
 	CHECK(found[0] && found[2] && found[3]);
 }
 
-/* Another one each time, also where there is no name, and in each region. */
+/* A different one each time, also without a name, and in each region. */
 static void numbers_of_functions(void)
 {
 	uint64_t last = 0, other;
@@ -195,7 +195,7 @@ static void numbers_of_functions(void)
 	CHECK(record_of(0)->code_id >> 32 > other);
 }
 
-/* After 2^32 functions a region goes on with numbers that no other one has had. */
+/* After 2^32 functions a region continues with numbers that no other one has had. */
 static void numbers_that_end(void)
 {
 	struct codectl_region *first, *second;

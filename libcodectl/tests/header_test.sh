@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The header in the languages that it is for, alone.
+# The header by itself, in the languages that it is for.
 
 # shellcheck disable=SC2317
 here=$(cd "$(dirname "$0")" && pwd)
@@ -37,7 +37,7 @@ for std in c++11 c++20; do
 	run "C++, $std" $CXX -std=$std -Wall -Wextra -Werror $includes \
 		-c -o "$work/use.o" "$work/use.cc"
 done
-# As installed, where the headers of the kernel are older.
+# As installed, if the kernel headers are older.
 mkdir -p "$work/include/codectl"
 cp "$library/include/codectl.h" "$work/include"
 cp -r "$uapi/linux" "$work/include/codectl"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random operations on a region, compared after each one with an array that has
- * for each byte of the text the row that covers it.
+ * Random operations on a region, each followed by a comparison with an array that has
+ * the row for each byte of the text.
  */
 #include "test.h"
 
@@ -17,7 +17,7 @@ static uint32_t row_end[TEXT_LEN];	/* where the row of the byte ends */
 static uint64_t max_rows, table_rows;
 static int last_id;
 
-/* What append-only regions go by. */
+/* The state of append-only regions. */
 static uint32_t tail_rows, tables;
 static struct code_jit_unwind_fre last_row;
 
@@ -77,7 +77,7 @@ static bool in_order(uint32_t off, uint32_t len)
 	return off >= last_row.ip_off + last_row.size;
 }
 
-/* What a region that only grows says to the function. */
+/* The expected answer of a region that only grows. */
 static int expect_append(uint32_t off, uint32_t len, uint32_t nr,
 			 uint32_t first)
 {

@@ -31,7 +31,7 @@ static void start(void)
 	CHECK_EQ(*codectl_names_word(), 0);
 }
 
-/* The next record that has not been checked, and whose they all are. */
+/* The next record that has not been checked, and the copy that all are from. */
 static size_t checked;
 static uint64_t copy;
 
@@ -86,7 +86,7 @@ static void check_no_more(struct tracer *from)
 	CHECK_EQ(from->nr, checked);
 }
 
-/* The kernel may have to bring the page of the word first. */
+/* The kernel may have to fault in the page of the word first. */
 static void switch_on(struct tracer *which)
 {
 	checked = 0;
@@ -164,7 +164,7 @@ static void others_wake(void)
 	tracer_off(tracer);
 }
 
-/* Nobody looked at the word while the tracer was away. */
+/* Nobody looked at the word while the tracer was off. */
 static void off_unnoticed(void)
 {
 	unsigned int i;
@@ -189,7 +189,7 @@ static void off_unnoticed(void)
 	CHECK_EQ(*codectl_names_word() & OURS, 0);
 }
 
-/* One that comes or goes beside another has all told once more, to both. */
+/* A tracer that comes or goes next to another has everything reported again, to both. */
 static void second_tracer(void)
 {
 	struct tracer *other = &tracers[1];
@@ -224,7 +224,7 @@ static void second_tracer(void)
 	tracer_off(other);
 }
 
-/* A name that found no space is told when it is published, and not again. */
+/* A name that found no space is reported when it is published, and not again. */
 static void name_is_not_kept(void)
 {
 	struct codectl_region_attr attr = { .name_bytes = 1 };
@@ -245,7 +245,7 @@ static void name_is_not_kept(void)
 	tracer_off(tracer);
 }
 
-/* What takes the place of others, with a name or without, says that they are gone. */
+/* What replaces others, with or without a name, reports that they are gone. */
 static void names_are_replaced(void)
 {
 	start();
@@ -339,7 +339,7 @@ static void switched_off(void)
 	tracer_off(tracer);
 }
 
-/* The kernel is waited for before it is told anything: it sets the bit first. */
+/* It waits for the kernel before it reports anything: the kernel sets the bit first. */
 static void waits_for_the_tracer(void)
 {
 	unsigned int before;
@@ -361,7 +361,7 @@ static void waits_for_the_tracer(void)
 	tracer_off(tracer);
 }
 
-/* What is struck is written again, but not for ever. */
+/* Failed writes are repeated, but not forever. */
 static void writes_are_struck(void)
 {
 	const int errors[] = { EFAULT, EINTR };
@@ -372,7 +372,7 @@ static void writes_are_struck(void)
 	codectl_names_poll();
 	check_begin(tracer);
 	check_end(tracer, 0);
-	/* The kernel cannot be made to. */
+	/* The kernel cannot be made to fail. */
 	for (i = 0; i < 2 && !tracer_is_real(); i++) {
 		tracer_write_error = errors[i];
 		tracer_write_errors = 3;
@@ -396,7 +396,7 @@ static void writes_are_struck(void)
 	tracer_off(tracer);
 }
 
-/* A daemon closes all that it does not know, and opens what it needs. */
+/* A daemon closes all files that it does not know, and opens those it needs. */
 static void file_is_closed(void)
 {
 	int i, first;
@@ -430,7 +430,7 @@ static void file_is_closed(void)
 		CHECK(fcntl(i, F_GETFD) >= 0);
 }
 
-/* A child tells what is its own. */
+/* A child reports what is its own. */
 static void check_child(bool on, bool on_at_fork)
 {
 	uint64_t parent = copy;
@@ -487,7 +487,7 @@ static void forks(void)
 		if (on_at_fork && on)
 			tracer_off(tracer);
 	}
-	/* The parent goes on as if nothing had happened. */
+	/* The parent continues as if nothing had happened. */
 	switch_on(tracer);
 	add(16, "parent");
 	check_begin(tracer);
@@ -497,7 +497,7 @@ static void forks(void)
 	tracer_off(tracer);
 }
 
-/* The file is not left open, nor is the event. */
+/* Neither the file nor the event is left open. */
 static void exec_leaves_nothing(void)
 {
 	char *args[] = { "name_event_test", "after exec", NULL };

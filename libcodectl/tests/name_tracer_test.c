@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tracers that come and go as they like, are killed, or cannot be.
+ * Tracers that come and go at any time, are killed, or cannot be had.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -77,7 +77,7 @@ static void kill_perf(pid_t pid)
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
-/* The word says so after one name more, at the latest. */
+/* The word says so after one more name, at the latest. */
 static void killed(void)
 {
 	struct tracer *tracer = &tracers[0];
@@ -97,7 +97,7 @@ static void killed(void)
 	kill_perf(pid);
 	CHECK_EQ(*codectl_names_word() & OURS, 0);
 
-	/* Beside another, to which all is told again as each of them comes. */
+	/* Next to another, which gets everything again as each of them comes. */
 	tracer_on(tracer);
 	test_wait_for(codectl_names_word(), ASKED);
 	codectl_names_poll();
@@ -142,7 +142,7 @@ struct copy {
 	uint32_t *(*names_word)(void);
 };
 
-/* The library once more, with all that it needs. */
+/* Loads the library once more, with all that it needs. */
 static struct copy load_copy(void)
 {
 	struct copy copy;
@@ -162,7 +162,7 @@ static struct copy load_copy(void)
 	return copy;
 }
 
-/* Each has numbers of its own, which may be the same. */
+/* Each has its own numbers, which may be the same. */
 static void several_copies(void)
 {
 	const uint32_t actions[] = {
@@ -198,7 +198,7 @@ static void several_copies(void)
 
 /* --- refusals */
 
-/* All else works. */
+/* Everything else works. */
 static void check_refused(int error)
 {
 	CHECK_EQ(codectl_names_event(1), -error);
@@ -248,7 +248,7 @@ static void no_permission(void)
 	check_refused(EACCES);
 }
 
-/* Its names could not be told from those of others. */
+/* Its names could not be distinguished from those of others. */
 static void no_number(void)
 {
 	tracer_random_error = EPERM;
@@ -279,9 +279,9 @@ static void other_fields(void)
 /* --- cycles */
 
 /*
- * A thread publishes functions with numbers for names, and retires them in the
- * same order: those in [@lowest, @next) are there, at least.  Beside it there is
- * a region which nobody touches, and which only the poll tells of.
+ * A thread publishes functions with numbers for names, and retires them in the same
+ * order: at least those in [@lowest, @next) are there.  Another region is left alone,
+ * and only polling reports it.
  */
 #define LIVE	8
 #define SLOTS	16
@@ -356,7 +356,7 @@ static void check_number(const struct tracer *tracer, size_t from,
 	CHECK(has_name(tracer, from, name));
 }
 
-/* From one begin to the next no name is told twice. */
+/* From one begin to the next no name is reported twice. */
 static void check_doubles(const struct tracer *tracer)
 {
 	const struct record *records = tracer->records;
@@ -391,7 +391,7 @@ static void print_records(const struct tracer *tracer)
 	}
 }
 
-/* Names told between begin and end are as many as the end says. */
+/* The number of names reported between begin and end is what the end says. */
 static size_t check_replay(const struct tracer *tracer, size_t begin)
 {
 	size_t end, nr = 0;
@@ -413,7 +413,7 @@ static size_t check_replay(const struct tracer *tracer, size_t begin)
 	return end;
 }
 
-/* All in [@low, @high) have been told, and the still ones by each replay. */
+/* All in [@low, @high) have been reported, and the still ones by each replay. */
 static void check_session(const struct tracer *tracer, uint32_t low,
 			  uint32_t high)
 {
@@ -439,7 +439,7 @@ static void check_session(const struct tracer *tracer, uint32_t low,
 		check_number(tracer, begin, low);
 }
 
-/* Of both tracers; less where everything takes longer. */
+/* For both tracers; fewer where everything takes longer. */
 static unsigned int cycles(void)
 {
 	const char *cycles = getenv("TEST_CYCLES");
@@ -458,7 +458,7 @@ static void *come_and_go(void *arg)
 	unsigned int i;
 
 	for (i = 0; i < cycles() / NR_TRACERS; i++) {
-		/* The lock: who wrote when it was turned off is through. */
+		/* The lock: whoever was writing when it was turned off is done. */
 		CHECK_EQ(codectl_names_event(1), 0);
 		tracer_on(tracer);
 		tracer_wait(tracer, 1);
@@ -519,7 +519,7 @@ static void come_and_go_often(void)
 	CHECK_EQ(*codectl_names_word(), 0);
 }
 
-/* The first ones have no stand-in: they are of the kernel. */
+/* The first ones have no stand-in: they need the kernel. */
 #define NR_REAL	4
 
 static const struct test tests[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names of functions, by the file that perf reads: which are kept, and told.
+ * Names of functions, by the file that perf reads: which are kept, and reported.
  */
 #include <pthread.h>
 
@@ -65,7 +65,7 @@ static void reused_addresses(void)
 	unlink(path);
 }
 
-/* What compacting leaves behind the rows is not the name of later ones. */
+/* What compacting leaves after the rows is not the name of later ones. */
 static void names_after_compacting(void)
 {
 	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE };
@@ -150,8 +150,8 @@ static void fill_name(char *name, size_t len)
 }
 
 /*
- * A block has 32 to 1024 bytes, 21 of them for what is not the name; a name that
- * is one byte longer than a block has room for needs twice as much.
+ * A block has 32 to 1024 bytes, of which 21 are not for the name; a name that is one
+ * byte longer than fits into a block needs a block twice as long.
  */
 static void space_for_names(unsigned int block, bool more)
 {
@@ -204,7 +204,7 @@ static void no_space_for_names(void)
 	unlink(path);
 }
 
-/* Whatever was there before, and however often; none is in the place of another. */
+/* Whatever was there before, and however often; none replaces another. */
 static void names_of_reused_code(void)
 {
 	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
@@ -239,7 +239,7 @@ static void retire_one(uint32_t i)
 	CHECK_EQ(codectl_region_retire(region, text + 16 * i, 16), 1);
 }
 
-/* What is free is joined when it is needed; by itself where it lies together. */
+/* Free space is joined when it is needed; without help if it is contiguous. */
 static void names_get_longer(void)
 {
 	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
@@ -258,7 +258,7 @@ static void names_get_longer(void)
 		add(16 * (1024 + i), name);
 	CHECK_EQ(stat_of_region().names_lost, 0);
 
-	/* Of each 1024 bytes some are in use: a task for compacting. */
+	/* In each 1024 bytes some are in use: this takes compacting. */
 	for (i = 0; i < 1024; i++)
 		if (i % 16 && i % 16 != 5)
 			retire_one(i);
@@ -281,7 +281,7 @@ static void names_get_longer(void)
 	unlink(path);
 }
 
-/* Where rows begin after the function does, both may have begun at one address. */
+/* If rows begin after their function does, both may have begun at one address. */
 static void names_of_retired_parts(void)
 {
 	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE };
@@ -384,7 +384,7 @@ static void check_all_names(void)
 	free(all);
 }
 
-/* Whatever moment names are switched on at, none is left out or doubled. */
+/* Whenever names are switched on, none is left out or reported twice. */
 static void switched_on_meanwhile(void)
 {
 	struct codectl_region_attr attr = { .name_bytes = NR_NAMES * 64 };
@@ -451,7 +451,7 @@ static void *replace_names(void *arg)
 	return arg;
 }
 
-/* What is told is the name of one function, and whole. */
+/* Each reported name is that of one function, and complete. */
 static void check_replayed(void)
 {
 	char *all = read_file(), *at, *end;

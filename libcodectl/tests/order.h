@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Included ahead of the library's sources: says of each access that other threads
- * may see what it is, just before it is made.
+ * Included before the library's sources: notes each access that other threads may see,
+ * just before it is made.
  */
 #ifndef CODECTL_ORDER_H
 #define CODECTL_ORDER_H
@@ -18,7 +18,7 @@ enum order_kind {
 };
 
 void order_note(enum order_kind kind, const volatile void *at, int order);
-/* What is done instead of giving way to other threads. */
+/* Called instead of yielding to other threads. */
 void order_yield(void);
 
 #define __atomic_load_n(at, order)					\

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * In which order the library writes what other threads and the kernel read, and
- * waits for those who read.  Each access is noted, so that a barrier that is
- * missing fails a test on whatever machine.
+ * The order in which the library writes what other threads and the kernel read, and its
+ * waits for readers.  Each access is noted, so that a missing barrier fails a test on
+ * any machine.
  */
 #include <linux/membarrier.h>
 #include <stdint.h>
@@ -147,8 +147,8 @@ static uint64_t record_of(uint32_t off)
 }
 
 /*
- * Who switches names on sets the bit, has all threads pass a barrier, asks how far
- * they have come, and only then looks at what they have published.
+ * Switching names on sets the bit, has all threads pass a barrier, asks how far they
+ * have come, and only then looks at what they have published.
  */
 static void replayed(void)
 {
@@ -171,13 +171,13 @@ static void replayed(void)
 	CHECK(limit < find(ORDER_LOAD, index_of(0), 0));
 	id = find(ORDER_LOAD, record_of(0), limit);
 	CHECK(is_acquire(events[id].order));
-	/* And once more, when all else has been read. */
+	/* And again, after all else has been read. */
 	again = find(ORDER_LOAD, record_of(0), id + 1);
 	CHECK(is_acquire(events[find(ORDER_FENCE, 0, id)].order));
 	CHECK(find(ORDER_FENCE, 0, id) < again);
 }
 
-/* A name is whole before it has a number, then is found, then is counted. */
+/* A name is complete before it has a number, then is found, then is counted. */
 static void named(void)
 {
 	size_t id, link;
@@ -194,7 +194,7 @@ static void named(void)
 	CHECK(is_release(events[id].order));
 }
 
-/* It has no number before anything else of it changes. */
+/* It loses its number before anything else in it changes. */
 static void forgotten(void)
 {
 	uint64_t record;
@@ -212,7 +212,7 @@ static void forgotten(void)
 			   offsetof(struct codectl_name_record, next), 0));
 }
 
-/* --- names that change amid a replay, at whatever access */
+/* --- names that change during a replay, at any access */
 
 #define OLD	"an old name that is longer than a word"
 #define NEW	"a new name that is longer than a word, too"
@@ -237,7 +237,7 @@ static void retire_function(void)
 	CHECK_EQ(codectl_names_forget(region, 80, 96), 1);
 }
 
-/* Each is told once, but for an old name, which need not be, and nothing else. */
+/* Each is reported once, except an old name, which need not be, and nothing else. */
 static void check_told(bool maybe_old, bool has_new)
 {
 	unsigned int first = 0, last = 0, old = 0, new = 0, nr = 0;
@@ -261,7 +261,7 @@ static void check_told(bool maybe_old, bool has_new)
 	CHECK_EQ(nr, first + last + old + new);
 }
 
-/* Whether the replay has an access of that number, at which it can be done. */
+/* Does the replay have an access with that number, at which this can be done? */
 static bool change_amid(size_t at, const char *old, void (*change)(void))
 {
 	open_region(0, 0, 3);
@@ -275,7 +275,7 @@ static bool change_amid(size_t at, const char *old, void (*change)(void))
 	CHECK_EQ(codectl_perf_map(1), 0);
 	if (intrude)
 		return false;
-	/* Who publishes does so then. */
+	/* A publisher publishes then. */
 	if (change != retire_function)
 		codectl_names_added(region, &new_func);
 	CHECK_EQ(codectl_perf_map(0), 0);
@@ -313,7 +313,7 @@ static void added_amid_a_replay(void)
 	CHECK(at > 30);
 }
 
-/* The bits are read after the function is there. */
+/* The bits are read once the function is there. */
 static void asked_after_publishing(void)
 {
 	size_t i, published = 0;
@@ -328,7 +328,7 @@ static void asked_after_publishing(void)
 	CHECK(find(ORDER_LOAD, (uintptr_t)codectl_names_word(), 0) > published);
 }
 
-/* --- a signal handler that forks while rows are rewritten, at whatever access */
+/* --- a signal handler that forks while rows are rewritten, at any access */
 
 static pid_t forked;
 
@@ -377,7 +377,7 @@ static void forked_amid_rewriting(void)
 	CHECK(at > 50);
 }
 
-/* --- another thread that forks while a function is appended, at whatever access */
+/* --- another thread that forks while a function is appended, at any access */
 
 static uint64_t told_ids[4];
 static unsigned int nr_told;
@@ -394,7 +394,7 @@ static int note_name(const struct codectl_name *name)
 	return 0;
 }
 
-/* The writer is not there: its function is, with its name, or both will be. */
+/* The writer is not there: its function and its name are, or both will be. */
 static void go_on_in_child(void)
 {
 	bool there;
@@ -443,7 +443,7 @@ static void forked_amid_appending(void)
 	CHECK(at > 10);
 }
 
-/* --- what it costs: accesses to what others may see */
+/* --- cost: accesses to what others may see */
 
 #define MANY	2000
 
@@ -463,7 +463,7 @@ static void retire(uint32_t off)
 	CHECK_EQ(codectl_region_retire(region, text + off, 16), 1);
 }
 
-/* The last function, and one that comes behind others that have retired. */
+/* The last function, and one that comes after others that have retired. */
 static void retiring_beside_many(void)
 {
 	uint32_t i;
@@ -475,7 +475,7 @@ static void retiring_beside_many(void)
 	}
 }
 
-/* A hole is filled by what was there, however many there are beside it. */
+/* A hole is filled by what was there, however many there are around it. */
 static void adding_beside_many(void)
 {
 	uint32_t i;
@@ -492,9 +492,9 @@ static void adding_beside_many(void)
 /* --- lookups, and the list of regions */
 
 /*
- * A lookup counts itself, then reads the list; who removes a region unlinks it,
- * then reads the counts.  One of them sees the other only if no processor may
- * take a later load for an earlier one.
+ * A lookup counts itself, then reads the list; whoever removes a region unlinks it,
+ * then reads the counts.  One of them sees the other only if no CPU does the later load
+ * ahead of what comes before it.
  */
 static void lookups_and_removal(void)
 {
@@ -529,7 +529,7 @@ static void lookups_and_removal(void)
 	CHECK_EQ(events[count].order, __ATOMIC_SEQ_CST);
 }
 
-/* A region is whole before it is found, and the old list is left alone then. */
+/* A region is complete before it is found, and then the old list is left alone. */
 static void added_to_the_list(void)
 {
 	size_t list, count;
@@ -542,7 +542,7 @@ static void added_to_the_list(void)
 	CHECK(list < count);
 }
 
-/* There is space in the list for all that are in it. */
+/* The list has space for all that are in it. */
 static void list_that_grows(void)
 {
 	unsigned int i;
@@ -556,7 +556,7 @@ static void list_that_grows(void)
 
 static unsigned int yields;
 
-/* The lookup that was waited for ends. */
+/* The lookup that is waited for ends. */
 void order_yield(void)
 {
 	CHECK(counts()[0] || counts()[1]);
@@ -570,8 +570,7 @@ void order_yield(void)
 }
 
 /*
- * Whichever count a lookup is in: it may have read which one is the present one
- * long ago.
+ * Whichever count a lookup is in: it may have read long ago which one is current.
  */
 static void closing_waits_for_both_counts(void)
 {
@@ -589,8 +588,8 @@ static void closing_waits_for_both_counts(void)
 }
 
 /*
- * Threads that were looking something up are not in the child; a lookup that a
- * signal handler has interrupted is, and ends there, too.
+ * Lookups of other threads are not in the child; one that a signal handler has
+ * interrupted is, and ends there, too.
  */
 static void lookups_at_a_fork(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The file of names: what is in its place, what becomes of it, and whose it is.
+ * The file of names: what is there before, what becomes of it, and whose it is.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 #include "map_file.h"
 
-/* A daemon closes all that it does not know, and opens what it needs. */
+/* A daemon closes all files that it does not know, and opens those it needs. */
 static void file_is_closed(void)
 {
 	char want[4096], *end = want, got[16];
@@ -87,7 +87,7 @@ static void file_is_full(void)
 	unlink(path);
 }
 
-/* The last byte that there may be is used, and none after it. */
+/* The last byte that is allowed is used, and none after it. */
 static void file_is_full_to_the_byte(void)
 {
 	char want[4096], *end = want;
@@ -95,7 +95,7 @@ static void file_is_full_to_the_byte(void)
 
 	start(NULL);
 	CHECK_EQ(codectl_perf_map(1), 0);
-	/* All of them are as long. */
+	/* All of them have this length. */
 	end = line(end, 0x10, 16, "one");
 	end = line(end, 0x20, 16, "two");
 	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -111,7 +111,7 @@ static void file_is_full_to_the_byte(void)
 static void *add_while_cancelled(void *arg)
 {
 	(void)arg;
-	/* The request is there before the call, which is no place for it. */
+	/* The request comes before the call, which is no cancellation point. */
 	pthread_cancel(pthread_self());
 	add(0, "function");
 	pthread_testcancel();
@@ -136,7 +136,7 @@ static void thread_is_cancelled(void)
 	unlink(path);
 }
 
-/* A parent with names on forks, and goes on as if nothing had happened. */
+/* A parent that has names on forks, and continues as if nothing had happened. */
 static void fork_with_names(void (*in_child)(void))
 {
 	char want[4096], *end = want;
@@ -147,7 +147,7 @@ static void fork_with_names(void (*in_child)(void))
 	CHECK_EQ(codectl_perf_map(1), 0);
 	pid = fork();
 	if (!pid) {
-		/* An earlier process of this number may have left one. */
+		/* An earlier process with this PID may have left one. */
 		unlink(map_path());
 		in_child();
 		unlink(path);
@@ -197,7 +197,7 @@ static void child_switches(void)
 	fork_with_names(switch_in_child);
 }
 
-/* Anybody may make files in /tmp; what is not our own is left alone. */
+/* Anybody may make files in /tmp; files that are not our own are left alone. */
 static void files_of_others(void)
 {
 	char elsewhere[] = "/tmp/codectl-names-XXXXXX";
@@ -251,7 +251,7 @@ static void put(const char *what)
 	CHECK_EQ(fclose(file), 0);
 }
 
-/* What an earlier process of this number left goes; what this one wrote stays. */
+/* What an earlier process with this PID left goes; what this one wrote stays. */
 static void old_files(void)
 {
 	const struct timespec old[2] = { { .tv_sec = 1000 },
@@ -295,7 +295,7 @@ static int64_t start_of_process(void)
 		field = strchr(field + 1, ' ');
 	CHECK(field);
 	ticks = strtoll(field, NULL, 10);
-	/* Whatever comes in between makes it less. */
+	/* Any delay in between makes it less. */
 	for (i = 0; i < 1000; i++) {
 		clock_gettime(CLOCK_REALTIME, &real);
 		clock_gettime(CLOCK_BOOTTIME, &boot);
@@ -308,7 +308,7 @@ static int64_t start_of_process(void)
 	return most + ticks * (second / sysconf(_SC_CLK_TCK));
 }
 
-/* Of a file that was written to at that time; does it keep what it has? */
+/* For a file that was written to at that time: does it keep its contents? */
 static bool file_stays(int64_t time)
 {
 	const struct timespec times[2] = {
@@ -331,8 +331,8 @@ static bool file_stays(int64_t time)
 }
 
 /*
- * What tells an earlier process from this one is when it started, to the tick by
- * which files get their time.
+ * Only the start time distinguishes an earlier process from this one, with the
+ * resolution of the tick that gives files their time.
  */
 static void files_of_another_time(void)
 {

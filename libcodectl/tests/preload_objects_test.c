@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * libcodectl-preload, in a program that is linked with its unwinder: objects that come
- * later, with tables and files of tables that are odd, and who else is asked.
+ * later, with odd tables and table files, and who else is asked.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -45,11 +45,11 @@ static void *open_path(const char *path)
 }
 
 /**
- * struct plugin - what a file of it says
+ * struct plugin - what its file says
  * @header: its ELF header
  * @phdr: its program headers
  * @id: its build-id
- * @id_len: bytes of that
+ * @id_len: length of that
  */
 struct plugin {
 	Elf64_Ehdr header;
@@ -277,7 +277,7 @@ static void seen_at_a_thread(void)
 	remove_store(path);
 }
 
-/* It is opened, and nobody writes. */
+/* The pipe is opened, and nobody writes. */
 static void a_pipe_for_a_table(void)
 {
 	struct plugin plugin = read_plugin(path_of("fake_unwind.so"));
@@ -334,7 +334,7 @@ static void a_note_that_is_not_loaded(void)
 
 /* --- what the program can see of us */
 
-/* As the dynamic linker's lock is taken, and not ours to wait for. */
+/* The dynamic linker's lock is taken, and we must not wait for it. */
 static void a_thread_of_a_constructor(void)
 {
 	void *library;
@@ -366,7 +366,7 @@ static void an_error_that_waits(void)
 	CHECK(error && strstr(error, "/nowhere.so"));
 }
 
-/* RTLD_NEXT is what comes after who calls. */
+/* RTLD_NEXT means after the caller. */
 static void symbols_by_caller(void)
 {
 	void *(*next)(const char *name);
@@ -377,7 +377,7 @@ static void symbols_by_caller(void)
 	CHECK(strstr(info.dli_fname, "libcodectl-preload"));
 	next = dlsym(open_path(path_of("fake_late.so")), "late_next");
 	CHECK(next);
-	/* Of what the plugin needs, which nobody else can see. */
+	/* From what the plugin needs, which nobody else can see. */
 	CHECK(next("fake_registered"));
 	CHECK(!dlsym(RTLD_DEFAULT, "fake_registered"));
 	CHECK(!next("late_next"));
@@ -411,7 +411,7 @@ static const struct test tests[] = {
 	TEST(others_that_are_preloaded),
 };
 
-/* With the library beside this program where that is installed for a guest. */
+/* Uses the library next to this program if that is installed for a guest. */
 int main(int argc, char **argv)
 {
 	char libraries[2 * PATH_MAX + 256];

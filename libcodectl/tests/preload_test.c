@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libcodectl-preload, in a program that knows nothing of it: what it registers with its
- * unwinder or tells debuggers is registered with the kernel, and gets where it went before.
+ * libcodectl-preload, in a program that does not know it: what it registers with its
+ * unwinder or reports to debuggers is registered with the kernel, and gets where it did
+ * before.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -12,7 +13,7 @@
 #include "stand_in.h"
 #include "test.h"
 
-/* No two functions are in one region. */
+/* No two functions share a region. */
 #define STEP	(2 * PAGE)
 #define LEN	(4 * STEP)
 #define MANY	128
@@ -127,7 +128,7 @@ static bool unwinder_knows(unsigned int nr)
 	return find_fde((void *)(text + nr * STEP + 8), &bases);
 }
 
-/* Where no unwinder is, nobody is told, whatever name the library goes by. */
+/* If there is no unwinder, nobody is called, whatever the name of the library. */
 static void nobody_to_tell(void)
 {
 	void (*add)(void *begin) = dlsym(RTLD_DEFAULT, "__register_frame");
@@ -154,7 +155,7 @@ static void sections(void)
 	take(section);
 	CHECK(!unwinder_knows(1));
 	CHECK_EQ(nr_found(), 0);
-	/* Nothing, which is ended at once. */
+	/* Empty, with the end at once. */
 	size = 0;
 	put_number(0, 4);
 	add(section);
@@ -237,7 +238,7 @@ static void many_at_a_time(void)
 	}
 }
 
-/* The memory was given back, and the section with it, but nobody was told. */
+/* The memory was freed, and the section with it, but nobody was told. */
 static void sections_that_are_replaced(void)
 {
 	void (*add)(void *begin) = gcc("__register_frame");
@@ -269,7 +270,7 @@ static void sections_that_are_not_there(void)
 	prepare();
 	CHECK(page != MAP_FAILED && !mprotect(end, PAGE, PROT_NONE));
 	make_section(2);
-	/* It goes on where nothing is; its end counts, too. */
+	/* It continues where nothing is mapped; its end counts, too. */
 	for (i = 1; i < size; i++) {
 		at = memcpy(end - i, section, i);
 		add(at);
@@ -287,7 +288,7 @@ static void sections_that_are_not_there(void)
 	take(end);
 }
 
-/* A child has them, and takes them back by itself. */
+/* A child has them, and withdraws them by itself. */
 static void forks(void)
 {
 	void (*add)(void *begin) = gcc("__register_frame");
@@ -433,7 +434,7 @@ static struct object make_object(uint64_t start)
 	return object;
 }
 
-/* As the list changes it says which; then memory is made executable. */
+/* The list says which entry has changed; then memory is made executable. */
 static void change(struct debug_entry *relevant, struct debug_entry *first)
 {
 	__jit_debug_descriptor.relevant = relevant;
@@ -462,7 +463,7 @@ static void list_of_debuggers(void)
 	CHECK(stand_in_find(text, &entry));
 	change(NULL, NULL);
 	CHECK_EQ(nr_found(), 0);
-	/* Mapping memory will do. */
+	/* Mapping memory is enough. */
 	__jit_debug_descriptor.relevant = &a;
 	__jit_debug_descriptor.first = &a;
 	CHECK(mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
@@ -471,7 +472,7 @@ static void list_of_debuggers(void)
 	change(NULL, NULL);
 }
 
-/* An allocator maps memory with its own lock, so to say, and is not asked for any. */
+/* An allocator maps memory under its own lock, as it were, and is not asked for any. */
 static bool allocator_locked;
 
 void *__libc_malloc(size_t len);
@@ -484,7 +485,7 @@ __attribute__((__visibility__("default"))) void *malloc(size_t len)
 	return __libc_malloc(len);
 }
 
-/* The functions are more than fit on a stack, and the last one comes first. */
+/* There are more functions than fit on a stack, and the last one comes first. */
 static void within_an_allocator(void)
 {
 	static struct {
@@ -520,7 +521,7 @@ static void try_object(struct object *object, uint64_t len)
 	change(NULL, NULL);
 }
 
-/* Blobs that are no ELF files, and such as are damaged. */
+/* Blobs that are no ELF files, and damaged ones. */
 static void objects_that_are_none(void)
 {
 	struct object good, bad;
@@ -563,7 +564,7 @@ static void lists_that_are_damaged(void)
 
 	prepare();
 	object = make_object(text);
-	/* It goes round; an entry is nowhere; its object is nowhere. */
+	/* It is circular; an entry is nowhere; its object is nowhere. */
 	change(&a, &a);
 	CHECK_EQ(nr_found(), 1);
 	a.next = (void *)8;
@@ -600,7 +601,7 @@ static const struct test tests[] = {
 	TEST(lists_that_are_damaged),
 };
 
-/* Beside this program where it is installed for a guest. */
+/* The one next to this program if that is installed for a guest. */
 static const char *find_library(void)
 {
 	static char path[PATH_MAX + 64];
@@ -624,7 +625,7 @@ int main(int argc, char **argv)
 		unlink(getenv("LD_PRELOAD"));
 		return ret;
 	}
-	/* It is known by its place, and not by its name. */
+	/* It is recognised by its place, not by its name. */
 	close(mkstemp(name));
 	if (unlink(name) || symlink(library, name))
 		return 1;

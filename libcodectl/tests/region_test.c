@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What regions accept, refuse and say about themselves.
+ * What regions accept, refuse and report about themselves.
  */
 #include <sys/resource.h>
 
@@ -81,7 +81,7 @@ static void overlapping_regions(void)
 	CHECK_EQ(try_open(LEN, NULL), 0);
 }
 
-/* What touches does not overlap, on either side. */
+/* Adjacent regions do not overlap, on either side. */
 static void regions_that_touch(void)
 {
 	struct codectl_region *around[2];
@@ -156,7 +156,7 @@ static void many_regions(void)
 	}
 }
 
-/* Without codectl(2) nobody is told, and it makes no difference. */
+/* Without codectl(2) nobody knows, and it makes no difference. */
 static void kernel_knows(void)
 {
 	bool here = !codectl_probe();
@@ -182,13 +182,13 @@ static void kernel_knows(void)
 		CHECK_EQ(codectl_syscall(CODE_REGISTER_JIT, &info,
 					 sizeof(info), 0), 0);
 		CHECK_EQ(try_open(LEN, NULL), -EEXIST);
-		/* A hole that nothing else goes into. */
+		/* A hole that nothing else is placed in. */
 		munmap((void *)(text + PAGE), PAGE);
 		CHECK_EQ(try_open(LEN, NULL), -EINVAL);
 	}
 }
 
-/* Text that was unmapped, and other text in its place; the kernel has noticed. */
+/* The text was unmapped, and other text is in its place; the kernel has noticed. */
 static void map_anew(void)
 {
 	struct code_unregister_info info = {
@@ -213,7 +213,7 @@ static uint32_t is_registered(const struct codectl_region *which)
 	return stat.registered;
 }
 
-/* It is known as such, takes nothing more, and is not in the way. */
+/* It is recognised as stale, takes nothing more, and is not in the way. */
 static void stale_regions(void)
 {
 	struct codectl_region *old, *new;
@@ -239,7 +239,7 @@ static void stale_regions(void)
 	CHECK_EQ(test_id(text), -ENOENT);
 }
 
-/* Several of them, and one that is there still. */
+/* Several of them, and one that is still there. */
 static void region_over_stale_ones(void)
 {
 	struct codectl_region *old[3], *new;
@@ -272,7 +272,7 @@ static void region_over_stale_ones(void)
 	CHECK_EQ(test_id(text + 8 * PAGE), 5);
 }
 
-/* What the kernel would not take is not taken without it, either. */
+/* What the kernel would not accept is not accepted without it, either. */
 static void text_that_is_not_mapped(void)
 {
 	text = test_text(LEN);
@@ -297,7 +297,7 @@ static void filter_that_pretends(void)
 	codectl_region_close(region);
 }
 
-/* HotSpot's heap, where address space is short. */
+/* HotSpot's heap, if address space is short. */
 static void __attribute__((__unused__)) little_address_space(void)
 {
 	const size_t len = 240UL << 20;
@@ -311,12 +311,12 @@ static void __attribute__((__unused__)) little_address_space(void)
 	codectl_region_stat(region, &stat);
 	CHECK(stat.rows_max >= len / 64);
 	codectl_region_close(region);
-	/* What is asked for is had, or not. */
+	/* All that was asked for, or nothing. */
 	attr.name_bytes = 2 * len;
 	CHECK_EQ(try_open(len, &attr), -ENOMEM);
 }
 
-/* The kernel may have dropped the region: its memory goes all the same. */
+/* The kernel may have dropped the region: its memory is freed all the same. */
 static void dropped_by_the_kernel(void)
 {
 	struct code_unregister_info info;
@@ -406,7 +406,7 @@ static void sixty_four_tables(void)
 	attr.max_rows++;
 	CHECK_EQ(codectl_region_open((void *)test_text(LEN), LEN, &attr,
 				     &region), -EINVAL);
-	/* As many as there can be is enough where no number was asked for. */
+	/* If no number was asked for, as many as there can be are enough. */
 	attr.max_rows = 0;
 	codectl_region_close(region);
 	region = test_open(LEN, &attr, &text);
@@ -414,7 +414,7 @@ static void sixty_four_tables(void)
 	CHECK_EQ(stat.rows_max, 128);
 }
 
-/* The default rule is for all that no row covers, and for what has none. */
+/* The default rule is for all that no row covers, and for functions without rows. */
 static void default_rule(void)
 {
 	struct code_jit_unwind_fre rule = test_row(0, 0, 7);
@@ -495,7 +495,7 @@ static void retire(void)
 	CHECK_EQ(codectl_region_compact(region), -EINVAL);
 }
 
-/* 4 GiB is the most there can be, and the last byte is covered. */
+/* 4 GiB is the maximum, and the last byte is covered. */
 static void largest(void)
 {
 	struct codectl_region_attr attr = { .max_rows = 1000 };
@@ -600,7 +600,7 @@ static void without_rows(void)
 	CHECK_EQ(stand_in_find(text, &entry), 0);
 }
 
-/* Where most of the chain is free, it is packed rather than made longer. */
+/* If most of the chain is free, it is packed rather than made longer. */
 static void packs_what_is_mostly_free(void)
 {
 	struct codectl_region_attr attr = { .flags = CODECTL_REGION_REWRITE,
@@ -638,7 +638,7 @@ static const struct test tests[] = {
 	TEST(text_that_is_not_mapped),
 	TEST(filter_that_pretends),
 #ifndef __SANITIZE_ADDRESS__
-	/* That takes terabytes for itself. */
+	/* This sanitizer takes terabytes for itself. */
 	TEST(little_address_space),
 #endif
 	TEST(add_errors),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Lookups in a signal handler while the library is at work.
+ * Lookups in a signal handler while the library is working.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +17,7 @@ static struct codectl_region *fixed, *changing;
 static uint64_t fixed_text, text;
 static int signals, wrong, stop;
 
-/* Right, or not there just now; never another function's. */
+/* Right, or not there at the moment; never another function's. */
 static bool is_plausible(uint32_t i)
 {
 	int id = test_id(text + i * FUNC_LEN + 5);
@@ -103,7 +103,7 @@ static void open_both(void)
 	text = test_text(NR_FUNCS * FUNC_LEN);
 }
 
-/* The handler interrupts the library itself, in whichever thread. */
+/* The handler interrupts the library itself, in any thread. */
 static void in_the_writer(void)
 {
 	open_both();
@@ -151,7 +151,7 @@ static void *look_up(void *arg)
 	return arg;
 }
 
-/* Nothing takes the place of what was unmapped before this has returned. */
+/* Nothing replaces what was unmapped before this has returned. */
 static void wait_for_lookup(void)
 {
 	int before = __atomic_load_n(&lookups, __ATOMIC_RELAXED);

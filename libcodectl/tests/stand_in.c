@@ -89,7 +89,7 @@ static int drop(const struct code_unregister_info *info)
 
 static int call(unsigned int option, const void *info, unsigned int flags);
 
-/* How many have worked, or the error of the first one. */
+/* How many have succeeded, or the error of the first one. */
 static int call_all(const struct code_batch *batch)
 {
 	const struct code_batch_entry *entry = (void *)(uintptr_t)batch->entries;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codectl(2), where the kernel has none: a filter of system calls hands it to
- * the process itself, which keeps account of what is registered.
+ * codectl(2), for kernels without it: a filter of system calls hands it to the process
+ * itself, which keeps track of what is registered.
  */
 #ifndef CODECTL_STAND_IN_H
 #define CODECTL_STAND_IN_H

@@ -43,7 +43,7 @@ static void forbid_all(void)
 	install(filter, ARRAY_SIZE(filter));
 }
 
-/* From here on, system call @nr fails with @error, whatever it is asked for. */
+/* From here on, system call @nr fails with @error, whatever its arguments. */
 static void refuse_call(unsigned int nr, int error)
 {
 	const struct sock_filter filter[] = {
@@ -98,8 +98,8 @@ static void *publish(void *arg)
 }
 
 /*
- * All that happens between opening and closing the region happens in a thread
- * that may not make any system call.
+ * Everything between opening and closing the region happens in a thread that must not
+ * make any system call.
  */
 static void publish_without_calls(const struct codectl_region_attr *attr)
 {
@@ -107,7 +107,7 @@ static void publish_without_calls(const struct codectl_region_attr *attr)
 	pthread_t thread;
 
 	region = test_open(NR_FUNCS * FUNC_LEN, attr, &text);
-	/* Nobody asks, where there are user events. */
+	/* Where there are user events, nobody asks. */
 	codectl_names_event(1);
 	CHECK_EQ(pthread_create(&thread, NULL, publish, NULL), 0);
 	while (!__atomic_load_n(&published, __ATOMIC_ACQUIRE))
@@ -136,7 +136,7 @@ static void nor_does_a_chain(void)
 	publish_without_calls(&attr);
 }
 
-/* Or the two above would show nothing. */
+/* Otherwise the two above would show nothing. */
 static void the_filter_kills(void)
 {
 	pid_t pid = fork();
@@ -178,7 +178,7 @@ static void use_everything(void)
 	CHECK_EQ(test_id(text), -ENOENT);
 }
 
-/* Everything works, and nothing is said. */
+/* Everything works, without any message. */
 static void refuse(int error)
 {
 	struct code_unregister_info info = { 0 };
@@ -213,14 +213,14 @@ static void refused_with_another_error(void)
 	refuse(EACCES);
 }
 
-/* A filter may as well let the call look as if it had worked. */
+/* A filter may just make the call look as if it had worked. */
 static void pretended(void)
 {
 	refuse_codectl(0);
 	CHECK_EQ(codectl_probe(), -ENOSYS);
 }
 
-/* The kernel may go on reading the tables, and finds them empty. */
+/* The kernel may continue to read the tables, and finds them empty. */
 static void refused_at_the_end(void)
 {
 	struct stand_in_entry entry;
@@ -242,7 +242,7 @@ static void refused_at_the_end(void)
 
 static char path[64];
 
-/* In a child, which is told so and can go on. */
+/* In a child, which is told and can continue. */
 static void refuse_map(unsigned int nr, int error)
 {
 	pid_t pid = fork();
@@ -268,7 +268,7 @@ static void map_is_refused(void)
 	refuse_map(SYS_write, ENOSPC);
 }
 
-/* Which of the two the C library makes is its own affair. */
+/* Which of the two the C library makes is up to it. */
 static void no_state_of_the_map(void)
 {
 	region = test_open(NR_FUNCS * FUNC_LEN, NULL, &text);
@@ -276,7 +276,7 @@ static void no_state_of_the_map(void)
 	refuse_map(SYS_fstat, ENOMEM);
 }
 
-/* What an earlier process left is not taken for what belongs to this one. */
+/* What an earlier process left is not mistaken for this one's. */
 static void old_map_stays(void)
 {
 	const struct timespec old[2] = { { .tv_sec = 1000 },
@@ -291,7 +291,7 @@ static void old_map_stays(void)
 	CHECK_EQ(unlink(path), 0);
 }
 
-/* Names end with the first that does not get into the file. */
+/* Names end with the first that does not fit into the file. */
 static void map_is_full(void)
 {
 	int fd;
@@ -304,7 +304,7 @@ static void map_is_full(void)
 	refuse_call(SYS_write, ENOSPC);
 	add_function(0);
 	CHECK_EQ(test_id(text), 0);
-	/* The next one, of the same number, is where the last one was. */
+	/* The next one, with the same number, is where the last one was. */
 	CHECK_EQ(dup(fd), fd - 1);
 	CHECK_EQ(unlink(path), 0);
 }

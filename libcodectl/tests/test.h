@@ -25,7 +25,7 @@ struct test {
 
 #define TEST(fn)	{ #fn, fn }
 
-/* Ends the test with what failed. */
+/* Ends the test, and reports what failed. */
 void test_fail(const char *file, int line, const char *what, long long got,
 	       long long want) __attribute__((__noreturn__));
 void test_skip(const char *why) __attribute__((__noreturn__));
@@ -68,7 +68,7 @@ int test_add(struct codectl_region *region, uint64_t start, uint32_t len,
 /* The id of the row that covers an address, or an error. */
 int test_id(uint64_t ip);
 
-/* Waits for the child, which has to end well. */
+/* Waits for the child, which must succeed. */
 void test_wait(pid_t pid);
 
 /* Waits until one of the bits is set. */

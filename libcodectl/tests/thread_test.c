@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writers with a region each, beside each other and beside lookups.
+ * Writers with a region each, concurrently with each other and with lookups.
  */
 #include <pthread.h>
 #include <link.h>
@@ -122,7 +122,7 @@ static void beside_each_other(void)
 	CHECK_EQ(pthread_join(names, NULL), 0);
 }
 
-/* Makes what the library has in variables read-only. */
+/* Makes the library's variables read-only. */
 static int protect_variables(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const Elf64_Phdr *ph = info->dlpi_phdr;
@@ -167,8 +167,8 @@ static void protect_region(const struct codectl_region *region)
 }
 
 /*
- * Publishing writes to nothing but the pages of its own region: neither to
- * those of another, nor to variables of the library.
+ * Publishing writes only to the pages of its own region: neither to those of another,
+ * nor to variables of the library.
  */
 static void __attribute__((__unused__)) no_shared_writes(void)
 {
@@ -177,7 +177,7 @@ static void __attribute__((__unused__)) no_shared_writes(void)
 	uint32_t i;
 
 	regions[0] = test_open(NR_FUNCS * FUNC_LEN, &attr, &texts[0]);
-	/* Mappings of the same kind that touch would be one. */
+	/* Adjacent mappings of the same kind would be merged. */
 	test_text(PAGE);
 	regions[1] = test_open(NR_FUNCS * FUNC_LEN, &attr, &texts[1]);
 	CHECK_EQ(test_add(regions[0], func_addr(0, 0), FUNC_LEN, 0, "n"), 0);
@@ -198,7 +198,7 @@ static void __attribute__((__unused__)) no_shared_writes(void)
 static const struct test tests[] = {
 	TEST(beside_each_other),
 #ifndef LIBRARY_COUNTS
-	/* Counts of branches are variables that all who publish write to. */
+	/* Branch counts are variables that all publishers write to. */
 	TEST(no_shared_writes),
 #endif
 };

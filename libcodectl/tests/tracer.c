@@ -40,7 +40,7 @@ static void keep(struct tracer *tracer, const struct record *record)
 	tracer->records[tracer->nr++] = *record;
 }
 
-/* --- the stand-in: one word and one file, as the library has them */
+/* --- the stand-in: one word and one file, as the library has */
 
 #define INDEX	3
 
@@ -83,7 +83,7 @@ static bool fake_is_enabled(void)
 	return false;
 }
 
-/* The kernel writes its bit for whatever happens to a tracer. */
+/* The kernel writes its bit whatever happens to a tracer. */
 static void fake_write_bit(void)
 {
 	if (!fake.word)
@@ -322,7 +322,7 @@ static void parse_lines(struct tracer *tracer, char *text)
 	memcpy(tracer->rest, text, tracer->rest_len);
 }
 
-/* What one processor writes may be read before what another has written. */
+/* What one CPU writes may be read before what another has written. */
 static void read_pipe(struct tracer *tracer)
 {
 	static __thread char buffer[65536];
@@ -343,7 +343,7 @@ static void read_pipe(struct tracer *tracer)
 
 /* --- both */
 
-/* With all that it has enabled. */
+/* With everything that it has enabled. */
 void tracer_remove_all(void)
 {
 	struct tracer *tracer;
@@ -358,7 +358,7 @@ void tracer_remove_all(void)
 	}
 }
 
-/* A test that failed may have left them. */
+/* A failed test may have left them. */
 void tracer_open_all(void)
 {
 	struct tracer *tracer;
@@ -369,8 +369,8 @@ void tracer_open_all(void)
 		return;
 	tracer_wait_gone();
 	/*
-	 * Instances take this from the top: with names of tasks the kernel
-	 * patches itself each time that one of them is enabled.
+	 * Instances take this from the top: with task names the kernel patches itself
+	 * each time that one of them is enabled.
 	 */
 	put(TRACEFS, "options/record-cmd", "0");
 	for (tracer = tracers; tracer < tracers + NR_TRACERS; tracer++) {
@@ -391,7 +391,7 @@ static unsigned int max_tries(void)
 	return 10000 * (scale ? atoi(scale) : 1);
 }
 
-/* The kernel removes the event a while after the last process that has it. */
+/* The kernel removes the event some time after the last process that has it. */
 void tracer_wait_gone(void)
 {
 	unsigned int tries = max_tries();

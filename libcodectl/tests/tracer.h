@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tracers of the user event codectl_name: instances of ftrace where the kernel
- * has user events and lets us, and elsewhere a stand-in for both in this process,
- * behind open(), ioctl() and writev().  getrandom() is the system's.
+ * Tracers of the user event codectl_name: instances of ftrace where the kernel has user
+ * events and permits us, elsewhere a stand-in for both in this process, behind open(),
+ * ioctl() and writev().  getrandom() is the system's.
  */
 #ifndef CODECTL_TRACER_H
 #define CODECTL_TRACER_H
 
 #include "test.h"
 
-/* Of the word: what the kernel sets, and all that is not free. */
+/* In the word: the bit that the kernel sets, and all that are not free. */
 #define ASKED		0x80000000U
 #define OURS		0xf0000000U
 
@@ -27,12 +27,12 @@ struct record {
 /**
  * struct tracer - a tracer
  * @records: what has been read, since it was enabled
- * @nr: how many
- * @size: how many there is space for
+ * @nr: number of records
+ * @size: number that there is space for
  * @dir: the event's directory
  * @pipe: the file that is read
- * @rest: the line of which one read gave the beginning, and the next the end
- * @rest_len: bytes of that
+ * @rest: an incomplete line at the end of a read, which the next one completes
+ * @rest_len: its length
  * @on: whether it is enabled
  */
 struct tracer {
@@ -49,7 +49,10 @@ struct tracer {
 #define NR_TRACERS	2
 extern struct tracer tracers[NR_TRACERS];
 
-/* Of the stand-in: writes that fail next, with this error; events deleted so far. */
+/*
+ * For the stand-in: number of writes to fail next, with this error; events deleted so
+ * far.
+ */
 extern int tracer_write_error;
 extern unsigned int tracer_write_errors, tracer_deletes;
 
@@ -58,19 +61,19 @@ bool tracer_is_real(void);
 
 void tracer_open_all(void);
 void tracer_remove_all(void);
-/* Until the event is not there any more, of a process that has ended. */
+/* Waits until the event is gone, that of a process that has ended. */
 void tracer_wait_gone(void);
-/* All that had been read is forgotten. */
+/* Forgets all that had been read. */
 void tracer_on(struct tracer *tracer);
 void tracer_off(struct tracer *tracer);
 /* Reads what there is. */
 void tracer_read(struct tracer *tracer);
-/* Reads until all has been told so many times. */
+/* Reads until everything has been reported so many times. */
 void tracer_wait(struct tracer *tracer, size_t nr);
 
 /* What the stand-in answers to open() and to registering, if not 0. */
 extern int tracer_open_error, tracer_register_error;
-/* What getrandom() answers in any case, if not 0. */
+/* The forced result of getrandom(), if not 0. */
 extern int tracer_random_error;
 
 #endif /* CODECTL_TRACER_H */
