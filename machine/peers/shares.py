@@ -23,7 +23,7 @@ TOOLS = (
     ("bpftrace", "bpftrace: offcputime"),
     ("bcc", "offcputime-bpfcc"),
 )
-HEAD = re.compile(r"\s*(?:.*-)?(\d+)\s.*?([\d.]+): +(?:sched:)?sched_switch: .* ==> .*next_pid=(\d+)")
+HEAD = re.compile(r"\s*(\d+)\s+([\d.]+): +sched:sched_switch: .* ==> .*:(\d+) \[")
 TRACE_HEAD = re.compile(r"\s*(.*)-(\d+)\s+\[\d+\].*?([\d.]+): (\S+): +(.*)")
 
 
