@@ -4,7 +4,7 @@
 #include "answer.h"
 #include "tool.h"
 
-/* Followed by the texts of the function, and by those that are inlined. */
+/* Followed by the texts of the function, and of those that are inlined. */
 struct head {
 	uint64_t offset, nr_inlined;
 };
@@ -76,7 +76,7 @@ bool answer_take_build_id(struct span *rest, uint8_t build_id[BUILD_ID_MAX], uin
 	       take(rest, build_id, *len);
 }
 
-/* Escaped, as a string of its own; NULL for an empty one. */
+/* Escaped, as a string of its own; NULL if empty. */
 static char *take_text(struct span *rest, uint32_t len)
 {
 	const char *text = rest->at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the process that reads a file says of it, for each address it was asked for.
+ * What the process that reads a file reports for each address it was asked for.
  */
 #ifndef ANSWER_H
 #define ANSWER_H
@@ -18,10 +18,13 @@
 void answer_write_build_id(const void *bits, size_t len, FILE *to);
 bool answer_take_build_id(struct span *rest, uint8_t build_id[BUILD_ID_MAX], uint32_t *len);
 
-/* What is too long is cut, the outermost of too many are left out. */
+/*
+ * Texts that are too long are cut; of too many inlined functions the outermost are
+ * dropped.
+ */
 void answer_write(const struct symbol *symbol, FILE *to);
 
-/* Takes one from @rest; false if it is none, whatever it is. */
+/* Takes one from @rest; false if it is not one, whatever it is. */
 bool answer_take(struct span *rest, struct symbol *symbol);
 
 #endif

@@ -14,15 +14,15 @@
 #include "interrupt.h"
 #include "tool.h"
 
-/* Where the kernel takes tables, and how much of them. */
+/* Exists if the kernel takes tables; has the limit for them. */
 #define ROOM	"/proc/sys/kernel/codectl_attached_kb"
 
-/* How long tables are waited for, and the end of who has made them. */
+/* How long to wait for tables, and for the end of the process that has made them. */
 #define READY_MS	10000
 #define END_MS		2000
 #define STEP_MS		50
 
-/* A socket of an address that the kernel has chosen, as sd_notify(3) has it; -1: none. */
+/* A socket with an address that the kernel has chosen, as for sd_notify(3); or -1. */
 static int open_socket(char address[sizeof(struct sockaddr_un)])
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -34,14 +34,14 @@ static int open_socket(char address[sizeof(struct sockaddr_un)])
 		close(fd);
 		return -1;
 	}
-	/* It is in no file system. */
+	/* An abstract socket, in no file system. */
 	at.sun_path[0] = '@';
 	memcpy(address, at.sun_path, len - offsetof(struct sockaddr_un, sun_path));
 	address[len - offsetof(struct sockaddr_un, sun_path)] = '\0';
 	return fd;
 }
 
-/* It has nothing to say: what lacks a table can be seen in the stacks. */
+/* It prints nothing: the stacks show what lacks a table. */
 static _Noreturn void run(pid_t pid, const char *address, pid_t parent)
 {
 	char *number = pid ? format("%d", pid) : NULL;
@@ -52,13 +52,16 @@ static _Noreturn void run(pid_t pid, const char *address, pid_t parent)
 		_exit(EXIT_FAILED);
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
-	/* A terminal's signals are for the recording, which ends it after the last stack. */
+	/*
+	 * A terminal's signals are for the recording, which ends it after the last
+	 * stack.
+	 */
 	setpgid(0, 0);
 	execl("/proc/self/exe", "codectl", "attach", pid ? "-p" : "-a", number, NULL);
 	_exit(EXIT_FAILED);
 }
 
-/* Once it has told that it is ready, or has ended, or takes too long. */
+/* Until it reports that it is ready, or has ended, or takes too long. */
 static void await(const struct attach_child *child, int fd)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -96,7 +99,7 @@ void attach_child_start(struct attach_child *child, pid_t pid)
 	close(fd);
 }
 
-/* One that a file system does not answer is left to its end. */
+/* One that waits for a file system that does not answer is left behind. */
 void attach_child_end(struct attach_child *child)
 {
 	if (!child->pid)

@@ -8,13 +8,14 @@
 #include <sys/types.h>
 
 struct attach_child {
-	pid_t pid;		/* 0: there is none */
+	pid_t pid;		/* 0 if there is none */
 };
 
 /*
- * Gives tables to what the process @pid has mapped, and to what it and its children map
- * later; to what all have if @pid is 0.  Returns when all have one that can, or after some
- * seconds.  Nothing is done where the kernel takes no tables, or not from this user.
+ * Attaches tables to what process @pid has mapped, and to what it and its children map
+ * later; for all processes if @pid is 0.  Returns when every file that can have a table
+ * has one, or after some seconds.  Does nothing if the kernel takes no tables, or not
+ * from this user.
  */
 void attach_child_start(struct attach_child *child, pid_t pid);
 

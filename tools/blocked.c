@@ -18,10 +18,10 @@
 #include "tool.h"
 #include "wait_kind.h"
 
-/* What a thread may take to stop, in ms, and all of them. */
+/* How long one thread may take to stop, in ms, and all of them together. */
 #define STOP_MS		1000
 
-/* As glibc has them: a lock that others wait for, and where the id of its owner is. */
+/* As in glibc: a lock that others wait for, and the offset of its owner's id. */
 #define MUTEX_CONTENDED	2
 #define MUTEX_OWNER	2
 
@@ -29,11 +29,11 @@ struct thread {
 	pid_t tid;
 	int64_t nr;		/* of the call that it waits in, or -1 */
 	uint64_t args[2];
-	uint64_t lock;		/* 0: it waits for none, or nobody can say for which */
+	uint64_t lock;		/* 0: none, or it is unknown which */
 	pid_t owner;		/* of the lock */
 	bool interrupted;
-	bool told;		/* its wait has come */
-	unsigned int circle;	/* that it was found in, from 1 */
+	bool told;		/* the event of its wait has come */
+	unsigned int circle;	/* number of the circle that it was found in, from 1 */
 };
 
 struct blocked {
@@ -59,7 +59,7 @@ static bool read_task(pid_t pid, pid_t tid, const char *name, char *to, size_t s
 	return len;
 }
 
-/* False if it runs, or has ended. */
+/* False if it is running, or has ended. */
 static bool find_call(pid_t pid, struct thread *thread)
 {
 	unsigned long long args[2] = { 0 };
@@ -84,7 +84,7 @@ static bool waits_for_lock(const struct thread *thread)
 		op == FUTEX_LOCK_PI2);
 }
 
-/* The words may be of anything: who owns it is asked of threads only. */
+/* The words may be anything: only threads are asked about as owners. */
 static void find_lock(pid_t pid, struct thread *thread)
 {
 	uint32_t words[MUTEX_OWNER + 1] = { 0 };
@@ -143,7 +143,7 @@ static struct thread *find_thread(struct blocked *blocked, pid_t tid)
 
 /* ------------------------------------------------------------- interruptions */
 
-/* Sockets may have a time limit, and then end with EINTR. */
+/* Sockets may have a timeout, and then end with EINTR. */
 static bool is_of_socket(pid_t pid, const struct thread *thread)
 {
 	char *path = format("/proc/%d/fd/%d", pid, (int)thread->args[0]), target[8] = "";
@@ -153,7 +153,7 @@ static bool is_of_socket(pid_t pid, const struct thread *thread)
 	return len < 0 || !strncmp(target, "socket:", sizeof(target) - 1);
 }
 
-/* signal(7): others end with EINTR as the thread goes on. */
+/* signal(7): others end with EINTR when the thread continues. */
 static bool goes_on(pid_t pid, const struct thread *thread)
 {
 	switch (thread->nr) {
@@ -179,7 +179,7 @@ static bool goes_on(pid_t pid, const struct thread *thread)
 	}
 }
 
-/* One that waits for what no signal ends goes on once this process has ended, at the latest. */
+/* A thread whose wait no signal ends continues when this process ends, at the latest. */
 static void let_go(pid_t tid, uint64_t until)
 {
 	const struct timespec step = { .tv_nsec = 1000000 };
@@ -228,13 +228,13 @@ enum blocked_event blocked_event(struct blocked *blocked, int32_t tid, uint64_t 
 
 /* ------------------------------------------------------------------ deadlocks */
 
-/* Whom the thread waits for; NULL: nobody that waits himself. */
+/* The thread that it waits for; NULL: none that waits itself. */
 static struct thread *next_of(struct blocked *blocked, const struct thread *thread)
 {
 	return thread->lock ? find_thread(blocked, thread->owner) : NULL;
 }
 
-/* Marks who is on the way from @from; the first one of a new circle there, or NULL. */
+/* Marks those on the way from @from; returns the first of a new circle there, or NULL. */
 static struct thread *find_circle(struct blocked *blocked, struct thread *from,
 				  unsigned int mark)
 {

@@ -7,28 +7,28 @@
 #include "tool.h"
 
 #define PAGE		4096
-/* What has more of them is in one list for all of the process. */
+/* Functions with more pages are in one list for the whole process. */
 #define MAX_PAGES	64
 #define ALL_PAGES	UINT64_MAX
-/* Losses that are told apart. */
+/* Losses that are distinguished. */
 #define MAX_LOSSES	1024
 
-/* A record: a function is there from then on, or none is any more. */
+/* A record: from then on there is a function, or there is none any more. */
 struct event {
 	struct event *next;	/* of all */
-	struct event *same_id;	/* told before */
+	struct event *same_id;	/* reported before */
 	uint64_t copy, id, start, end, time;
 	pid_t pid;
-	char *name;		/* NULL: none is */
+	char *name;		/* NULL: there is none any more */
 };
 
-/* In a list by time. */
+/* An entry of a list by time. */
 struct link {
 	struct link *older;
 	const struct event *event;
 };
 
-/* What was told of a page of a process. */
+/* The reports about a page of a process. */
 struct place {
 	uint64_t pid, page;	/* first, for by_place() */
 	struct link *newest;
@@ -39,7 +39,7 @@ struct numbered {
 	struct event *newest;
 };
 
-/* A copy of the library that has told all of its names, since when. */
+/* A copy of the library that has reported all of its names, and since when. */
 struct copy {
 	uint64_t copy;		/* first, for by_id() */
 	uint64_t time;
@@ -105,7 +105,7 @@ static int by_place(const void *one, const void *other)
 
 /* ------------------------------------------------------------------ keeping */
 
-/* The node that begins with the key, of @size bytes, made if there is none. */
+/* The node that begins with the key, of @size bytes, created if necessary. */
 static void *get_node(struct code_names *names, void **tree, const void *key,
 		      size_t key_size, size_t size, int (*compare)(const void *, const void *))
 {
@@ -127,7 +127,7 @@ static void add_to_page(struct code_names *names, const struct event *event, uin
 				       by_place);
 	struct link **at = &place->newest, *link = need(malloc(sizeof(*link)));
 
-	/* Those of another CPU may come late. */
+	/* Records of another CPU may come late. */
 	while (*at && (*at)->event->time > event->time)
 		at = &(*at)->older;
 	*link = (struct link){ *at, event };
@@ -176,7 +176,7 @@ static void add_event(struct code_names *names, pid_t pid, uint64_t time,
 	add_to_pages(names, event);
 }
 
-/* From here on each function that comes or goes is told. */
+/* From here on each function that comes or goes is reported. */
 static void add_end(struct code_names *names, uint64_t id, uint64_t time)
 {
 	struct copy *copy = get_node(names, &names->copies, &id, sizeof(id), sizeof(*copy),
@@ -242,7 +242,7 @@ static bool lost_between(const struct code_names *names, uint64_t from, uint64_t
 	return false;
 }
 
-/* What was told of an address: last before a time, and first after it. */
+/* The reports about an address: the last before a time, and the first after it. */
 struct told {
 	const struct event *last, *next;
 };
@@ -268,7 +268,7 @@ static void look_at(const struct code_names *names, const uint64_t key[2],
 	}
 }
 
-/* Whether its copy has told each function that has come or gone since @time. */
+/* Has its copy reported each function that has come or gone since @time? */
 static bool tells_all_since(const struct code_names *names, const struct event *event,
 			    uint64_t time)
 {
@@ -287,7 +287,7 @@ uint64_t code_names_id(const struct code_names *names, pid_t pid, uint64_t addre
 	look_at(names, all, address, time, &told);
 	if (told.last && told.last->name)
 		return lost_between(names, told.last->time, time) ? 0 : told.last->id;
-	/* It runs before it is told. */
+	/* It runs before it is reported. */
 	if (told.next && told.next->name && tells_all_since(names, told.next, time))
 		return told.next->id;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of compiled code at each time, as programs tell them by the user event
+ * Names of compiled code over time, as programs report them by the user event
  * codectl_name: codectl_names_event(3).
  */
 #ifndef CODE_NAMES_H
@@ -11,7 +11,7 @@
 #include "symbol.h"
 #include "trace_record.h"
 
-/* What names may take, with what is known of them. */
+/* Memory limit for names, and for what is known of them. */
 #define CODE_NAMES_MAX_BYTES	(256UL << 20)
 
 struct code_names;
@@ -19,23 +19,23 @@ struct code_names;
 struct code_names *code_names_new(void);
 void code_names_free(struct code_names *names);
 
-/* That @pid has told at @time, in nanoseconds of the clock of the trace. */
+/* Reported by @pid at @time, in nanoseconds of the clock of the trace. */
 void code_names_add(struct code_names *names, pid_t pid, uint64_t time,
 		    const struct name_record *record);
 
-/* Records were lost at about that time: what was told before says nothing of what is. */
+/* Records were lost at about that time: earlier reports say nothing of the present. */
 void code_names_lost(struct code_names *names, uint64_t time);
 
 /*
- * The number of the function that was at @address then, or 0 if that is not known:
- * there was none, it has no name, or the program had not told all of its names.
+ * The number of the function that was at @address then, or 0 if unknown: there was
+ * none, it has no name, or the program had not reported all of its names.
  */
 uint64_t code_names_id(const struct code_names *names, pid_t pid, uint64_t address,
 		       uint64_t time);
 
 /*
- * The function of that number, and the distance of @address from its start.  Numbers
- * of a process that has told none of its own are those of its parent.
+ * The function with that number, and the distance of @address from its start.  A
+ * process that has reported no numbers of its own has those of its parent.
  */
 struct symbol code_names_find(const struct code_names *names, pid_t pid, uint64_t id,
 			      uint64_t address);

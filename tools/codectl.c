@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * codectl: shows which code is registered, what covers an address, and the user
- * stacks of events, and reports them; makes tables for files that have none.
+ * codectl: shows which code is registered, what covers an address, and the user stacks
+ * of events, and reports on them; makes tables for files that have none.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -145,7 +145,10 @@ int cmd_attach(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	/* Of children whose end is ignored nobody is told, and their ids may be others'. */
+	/*
+	 * If the end of children is ignored nobody is notified, and their ids may be
+	 * reused.
+	 */
 	signal(SIGCHLD, SIG_DFL);
 	if (argc < 2)
 		die_usage("no command given");

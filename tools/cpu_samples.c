@@ -11,12 +11,12 @@
 #include "report/index.h"
 #include "tool.h"
 
-/* Later than some headers of the C library. */
+/* Newer than some headers of the C library. */
 #define CONTEXT_USER_DEFERRED	((uint64_t)-640)
 
 /*
- * Who is looked at for long has names and tasks that are not there any more, and has waited
- * for names in all as long as symbols do: all of it begins again then.
+ * Whoever is watched for long has names and tasks that no longer exist, and has waited
+ * for names as long as symbols ever do: then all of it starts anew.
  */
 #define CLEARS_PER_RENEWAL	64
 
@@ -28,10 +28,10 @@ enum mark { MARK_KERNEL, MARK_NO_USER_STACK };
 
 /* A frame on top of its caller, without padding. */
 struct node {
-	struct frame frame;	/* of NODE_MARK: the offset is a number of a mark */
-	uint32_t caller;	/* PROFILE_NO_STACK: outermost */
+	struct frame frame;	/* with NODE_MARK the offset is the number of a mark */
+	uint32_t caller;	/* PROFILE_NO_STACK if outermost */
 	uint32_t kind;
-	int32_t pid;		/* 0 where the file says it all */
+	int32_t pid;		/* 0 if the file is all that matters */
 	uint32_t zero;
 };
 
@@ -39,7 +39,7 @@ struct node {
 struct sample {
 	uint64_t tick;
 	uint32_t node, task;
-	uint64_t events, ns;	/* not of the key */
+	uint64_t events, ns;	/* not part of the key */
 };
 
 /* A sample whose user stack is to come. */
@@ -51,12 +51,12 @@ struct pending {
 	uint64_t ips[];
 };
 
-/* Those that wait for the same one. */
+/* Samples that wait for the same user stack. */
 struct group {
 	uint64_t cookie;	/* first two, for by_cookie() */
 	int64_t tid;
 	struct group *next;	/* in the order of their first samples */
-	struct group **link;	/* what refers to it there */
+	struct group **link;	/* the reference to it there */
 	struct pending *list;
 	uint64_t time;		/* of the first */
 };
@@ -70,7 +70,7 @@ struct cpu_samples {
 	struct pool nodes, samples;
 	void *groups;		/* tree */
 	struct group *oldest, **end;
-	size_t nr_pending;	/* and addresses of them */
+	size_t nr_pending;	/* and their addresses */
 	uint64_t start, latest;
 	bool any;
 	unsigned long nr_clears;
@@ -124,7 +124,7 @@ uint64_t cpu_samples_latest(const struct cpu_samples *samples)
 
 /* -------------------------------------------------------------------- stacks */
 
-/* The caller if there are too many: add() leaves the sample out then. */
+/* Too many: returns the caller; add() then drops the sample. */
 static uint32_t push(struct cpu_samples *samples, const struct node *node)
 {
 	return samples->nodes.nr < cpu_samples_max_nodes ?
@@ -151,7 +151,7 @@ static uint32_t push_kernel(struct cpu_samples *samples, uint32_t caller, uint64
 	return push(samples, &node);
 }
 
-/* The file is opened while the process is there, at best. */
+/* Best opened while the process still exists. */
 static void add_file(struct cpu_samples *samples, const struct perf_mapped *mapped, int32_t pid)
 {
 	struct file_record record = {
@@ -176,7 +176,7 @@ static uint32_t push_user(struct cpu_samples *samples, uint32_t caller, int32_t 
 	struct perf_mapped mapped;
 	uint64_t offset;
 
-	/* A return address may be the end of what is mapped. */
+	/* A return address may be the end of a mapping. */
 	if (perf_tasks_find(samples->tasks, pid, address - !exact, &mapped, &offset)) {
 		node.frame.offset = offset + !exact;
 		node.frame.id = mapped.id;
@@ -196,7 +196,7 @@ struct parts {
 	bool deferred;
 };
 
-/* What comes after each PERF_CONTEXT_*; guests' is left out.  @user: so is what comes first. */
+/* What comes after each PERF_CONTEXT_*, except guests'.  @user: also what comes first. */
 static struct parts split(const struct perf_chain *chain, bool user)
 {
 	struct parts parts = { .user.ips = chain->ips };
@@ -255,7 +255,7 @@ static void finish(struct cpu_samples *samples, const struct pending *of, uint32
 	add(samples, node, of);
 }
 
-/* Without frames there is only where it was: there, or in the kernel. */
+/* Without frames only the place is known: user space, or the kernel. */
 static uint32_t push_place(struct cpu_samples *samples, const struct perf_record *record,
 			   const struct pending *of)
 {
@@ -275,7 +275,7 @@ static int by_cookie(const void *one, const void *other)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* PROFILE_NO_STACK: nobody says any more what called the kernel. */
+/* PROFILE_NO_STACK: it will remain unknown what called the kernel. */
 static void finish_group(struct cpu_samples *samples, struct group *group, uint32_t node)
 {
 	const bool none = node == PROFILE_NO_STACK;
@@ -303,7 +303,7 @@ static void drop_group(struct cpu_samples *samples, struct group *group)
 	free(group);
 }
 
-/* Nobody says any more what called the kernel. */
+/* It will remain unknown what called the kernel. */
 static void finish_oldest(struct cpu_samples *samples)
 {
 	finish_group(samples, samples->oldest, PROFILE_NO_STACK);
@@ -374,7 +374,7 @@ static struct pending *describe(struct cpu_samples *samples, const struct perf_r
 	return pending;
 }
 
-/* A task that has ended has no number any more. */
+/* A task that has ended no longer has a number. */
 static void take_sample(struct cpu_samples *samples, struct perf_record *record)
 {
 	const struct parts parts = split(&record->sample.chain, false);
@@ -424,7 +424,7 @@ void cpu_samples_clear(struct cpu_samples *samples)
 	samples->any = false;
 	if (++samples->nr_clears % CLEARS_PER_RENEWAL)
 		return;
-	/* Samples that are not finished have numbers of tasks. */
+	/* Unfinished samples have numbers of tasks. */
 	cpu_samples_settle(samples, UINT64_MAX);
 	end(samples);
 	begin(samples);
@@ -448,7 +448,7 @@ void cpu_samples_free(struct cpu_samples *samples)
 
 /* ------------------------------------------------------------------- profiles */
 
-/* Which nodes a sample has, and asks for their names, all at once. */
+/* Finds the nodes that samples have, and requests all their names together. */
 static bool *want_nodes(struct cpu_samples *samples)
 {
 	bool *wanted = need(calloc(samples->nodes.nr + 1UL, sizeof(*wanted)));

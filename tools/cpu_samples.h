@@ -14,37 +14,37 @@
 struct cpu_samples;
 
 struct cpu_counts {
-	unsigned long events;	/* all that came, but for those of idle CPUs */
+	unsigned long events;	/* all that came, except those of idle CPUs */
 	unsigned long no_stack;	/* their user stack has not come */
-	unsigned long left_out;	/* there are too many different ones */
+	unsigned long left_out;	/* too many different ones */
 	unsigned long lost;	/* records */
 };
 
-/* Stacks and samples that are kept at most, and samples whose user stack is to come. */
+/* Maximum number of stacks and samples, and of samples whose user stack is to come. */
 extern size_t cpu_samples_max_nodes, cpu_samples_max_pending;
 
-/* @kernel: with the frames of the kernel. */
+/* @kernel: include frames of the kernel. */
 struct cpu_samples *cpu_samples_new(bool kernel);
 void cpu_samples_free(struct cpu_samples *samples);
 
 /* As perf_stream_fn, with the samples as its context. */
 void cpu_samples_take(void *samples, const struct perf_record *record);
 
-/* User stacks of samples before that time do not come any more; UINT64_MAX: of all. */
+/* User stacks of samples before that time will not come any more; UINT64_MAX: none will. */
 void cpu_samples_settle(struct cpu_samples *samples, uint64_t before);
 
 /* The time of the latest sample. */
 uint64_t cpu_samples_latest(const struct cpu_samples *samples);
 
-/* Adds all to @profile; returns how many events that refuses, as their sum is too large. */
+/* Adds all to @profile; returns how many events it refuses, as their sum is too large. */
 unsigned long cpu_samples_fill(struct cpu_samples *samples, struct profile *profile);
 
-/* Forgets the samples, but not what is known of processes and names. */
+/* Forgets the samples, but not the processes and names. */
 void cpu_samples_clear(struct cpu_samples *samples);
 
 struct cpu_counts cpu_samples_counts(const struct cpu_samples *samples);
 
-/* Files whose names could not all be had, and mappings that were too many. */
+/* Files some of whose names could not be had, and excess mappings. */
 unsigned long cpu_samples_unnamed(const struct cpu_samples *samples);
 
 #endif

@@ -18,12 +18,12 @@
 
 #define PROGRAM	"debuginfod-find"
 #define CACHE	"/var/cache/codectl/debuginfod"
-/* Not that of sandbox.c, whose processes read hostile files. */
+/* Not the user of sandbox.c, whose processes read hostile files. */
 #define ASKER	65532
 /* Between two signs of life. */
 #define PERIOD_MS	5000
 
-/* It can have been there before, but only as this user's. */
+/* It may exist already, but only as this user's. */
 static bool make_cache(void)
 {
 	struct stat stat;
@@ -51,13 +51,13 @@ static void __attribute__((noreturn)) ask(int out, const char *build_id, pid_t p
 	if (root && !become_asker())
 		_exit(1);
 	signal(SIGPIPE, SIG_DFL);
-	/* A change of user forgets the signal. */
+	/* A change of user resets the parent-death signal. */
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
 		execlp(PROGRAM, PROGRAM, "debuginfo", build_id, NULL);
 	_exit(1);
 }
 
-/* The path that it prints; empty if there is none. */
+/* Reads the path that it prints; empty if there is none. */
 static void read_path(int from, int alive, char *path, size_t size)
 {
 	const char byte = HOLDER_ALIVE;

@@ -14,15 +14,15 @@
 
 #define PAGE	4096ULL
 
-/* An image with a session of libdwfl of its own. */
+/* An image with its own libdwfl session. */
 struct part {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Elf *elf;
 	struct elf_symbols *symbols;
 	GElf_Addr bias;		/* from addresses of the file to those of libdwfl */
-	Dwarf *dwarf;		/* NULL: it has none */
-	struct elf_scopes *scopes;	/* NULL: nothing was asked for yet */
+	Dwarf *dwarf;		/* NULL if it has none */
+	struct elf_scopes *scopes;	/* NULL until something is looked up */
 };
 
 struct elf_names {
@@ -75,7 +75,7 @@ static bool is_elf(Elf *elf)
 	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
-/* False without segments to be loaded. */
+/* False if there are no loadable segments. */
 static bool find_extent(Elf *elf, GElf_Addr *start, GElf_Addr *end)
 {
 	GElf_Phdr ph;
@@ -142,7 +142,7 @@ static Elf *open_image(const struct image *image)
 
 /* ---------------------------------------------- separate debugging information */
 
-/* Another one than is asked for is no error, as nobody has chosen it. */
+/* Nobody has chosen it, so a wrong one is no error. */
 static void want(struct elf_names *names, unsigned int image, const void *build_id,
 		 ssize_t len, const char *name)
 {
@@ -212,7 +212,7 @@ struct elf_names *elf_names_open(struct image images[NR_IMAGES], const uint8_t *
 	return names;
 }
 
-/* What shares parts of another one goes before that. */
+/* A file that shares parts of another one is closed first. */
 void elf_names_close(struct elf_names *names)
 {
 	for (size_t i = 0; i < NR_IMAGES - 1; i++) {
@@ -239,7 +239,7 @@ void elf_names_wanted(const struct elf_names *names, struct elf_wanted *wanted)
 
 /* -------------------------------------------------------------------- symbols */
 
-/* NULL without memory, too. */
+/* Also NULL without memory. */
 static char *demangle(const char *name)
 {
 	char *plain = strnlen(name, ANSWER_MAX_TEXT) < ANSWER_MAX_TEXT ?
@@ -265,7 +265,7 @@ static bool find_name(const struct part *part, uint64_t address, struct symbol *
 	return set_name(symbol, name, distance);
 }
 
-/* What is behind a symbol without a size, as in assembly. */
+/* What comes after a symbol without a size, as in assembly. */
 static bool find_label(const struct part *part, uint64_t address, struct symbol *symbol)
 {
 	const char *name = NULL;
@@ -285,14 +285,14 @@ static char *copy(const char *text)
 	return text ? strndup(text, ANSWER_MAX_TEXT) : NULL;
 }
 
-/* Where something is in the source of a unit. */
+/* A place in the source of a unit. */
 struct place {
 	Dwarf_Die *unit;
 	const char *source;
 	int line;
 };
 
-/* With the directory of the unit, where the compiler has left that out. */
+/* With the directory of the unit, if the compiler has left it out. */
 static char *source_of(const struct place *place)
 {
 	Dwarf_Attribute attribute;
@@ -363,7 +363,7 @@ static void add_inlined(struct symbol *symbol, Dwarf_Die *die, struct place plac
 	};
 }
 
-/* Of the function itself, unless its symbol has it already. */
+/* Names the function itself, unless its symbol has done so. */
 static void name_by_die(struct symbol *symbol, Dwarf_Die *die, Dwarf_Addr address)
 {
 	Dwarf_Addr start;
@@ -374,7 +374,7 @@ static void name_by_die(struct symbol *symbol, Dwarf_Die *die, Dwarf_Addr addres
 	symbol->offset = address - start;
 }
 
-/* The place where a function is called from is in the one around it. */
+/* The call site of a function is in the one around it. */
 static void find_source(struct part *part, uint64_t address, struct symbol *symbol)
 {
 	Dwarf_Die function, inlined[ANSWER_MAX_INLINED], *unit;
@@ -402,7 +402,7 @@ static void find_source(struct part *part, uint64_t address, struct symbol *symb
 
 /* -------------------------------------------------------------------- offsets */
 
-/* Segments may share a page of the file: that of code comes first. */
+/* Segments may share a page of the file: code takes precedence. */
 static bool address_of(Elf *elf, uint64_t offset, uint64_t *address)
 {
 	bool found = false;

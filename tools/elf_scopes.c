@@ -4,7 +4,7 @@
 
 #include "elf_scopes.h"
 
-/* Of namespaces and types in one another, and of blocks. */
+/* Nesting depth of namespaces and types, and of blocks. */
 #define MAX_DEPTH	256
 
 struct range {
@@ -33,7 +33,7 @@ struct elf_scopes {
 
 /* --------------------------------------------------------------------- ranges */
 
-/* Twice as much room for what is at *@array; false without memory. */
+/* Doubles the room for *@array; false without memory. */
 static bool make_room(void *array, size_t *room, size_t size)
 {
 	void **at = array, *more;
@@ -199,7 +199,7 @@ Dwarf_Die *elf_scopes_find(struct elf_scopes *scopes, Dwarf_Addr address, Dwarf_
 	return &unit->die;
 }
 
-/* The block or inlined function right in @parent that covers the address. */
+/* The block or inlined function directly in @parent that covers the address. */
 static bool find_inner(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *inner)
 {
 	if (dwarf_child(parent, inner))

@@ -8,7 +8,7 @@ struct sized_symbol {
 	uint64_t start, end;
 	uint64_t reach;		/* the highest @end up to here */
 	const char *name;
-	int binding;		/* the better the higher */
+	int binding;		/* higher is better */
 	int number;		/* in the file */
 };
 
@@ -29,7 +29,7 @@ static int rank_of(unsigned char info)
 	}
 }
 
-/* Of those that start at one place the best comes last. */
+/* Of those that start at the same place the best comes last. */
 static int by_start(const void *one, const void *other)
 {
 	const struct sized_symbol *a = one, *b = other;

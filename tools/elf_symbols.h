@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbols of functions and variables of a module, by address: libdwfl looks at all of
- * them for each address, which takes minutes for many addresses of a large program.
+ * The symbols of functions and variables of a module, by address: libdwfl searches all
+ * of them for each address, which takes minutes for many addresses of a large program.
  */
 #ifndef ELF_SYMBOLS_H
 #define ELF_SYMBOLS_H
@@ -16,8 +16,8 @@ struct elf_symbols *elf_symbols_new(Dwfl_Module *module);
 void elf_symbols_free(struct elf_symbols *symbols);
 
 /*
- * The name of what covers @address of libdwfl, and the distance from its start;
- * NULL if none does.  What has no size covers nothing.
+ * The name of the symbol that covers @address of libdwfl, and the distance from its
+ * start; NULL if none does.  A symbol without a size covers nothing.
  */
 const char *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address,
 			     uint64_t *distance);

@@ -10,7 +10,7 @@
 struct file {
 	uint64_t id;		/* first, for by_id() */
 	struct file_record *record;
-	struct symbol_file *symbols;	/* NULL: nothing says which file it is */
+	struct symbol_file *symbols;	/* NULL: unknown which file it is */
 };
 
 struct process {
@@ -22,7 +22,7 @@ struct frames {
 	void *files, *processes;	/* trees by id */
 	struct symbols *symbols;
 	const struct code_names *names;
-	struct symbol told;		/* what frames_symbol() has returned last */
+	struct symbol told;		/* last result of frames_symbol() */
 };
 
 struct frames *frames_new(const struct code_names *names)
@@ -67,7 +67,7 @@ static struct file *find_id(const struct frames *frames, uint64_t id)
 	return found ? *found : NULL;
 }
 
-/* NULL where an offset is an address, as in compiled code. */
+/* NULL if the offset is an address, as in compiled code. */
 static struct file *find_file(const struct frames *frames, uint64_t id)
 {
 	struct file *file = find_id(frames, id);
@@ -80,7 +80,7 @@ bool frames_knows(const struct frames *frames, uint64_t id)
 	return find_id(frames, id);
 }
 
-/* Opened at once: by the end of the trace another file may be there. */
+/* Opened at once: at the end of the trace another file may be there. */
 void frames_add_file(struct frames *frames, const struct file_record *record, pid_t pid)
 {
 	struct file *file;
@@ -120,7 +120,7 @@ static struct symbol_file *map_of(struct frames *frames, pid_t pid)
 	return process->map;
 }
 
-/* Whether the offset is an address in what no file is known of. */
+/* Is the offset an address in memory without a known file? */
 static bool is_compiled(const struct frames *frames, const struct frame *frame)
 {
 	const struct file *file = find_id(frames, frame->id);
@@ -152,7 +152,7 @@ void frames_number(struct frames *frames, struct frame *frame, size_t nr, pid_t 
 
 /* -------------------------------------------------------------------- names */
 
-/* Where its name is looked for; NULL: nowhere. */
+/* Where to look for its name; NULL: nowhere. */
 static struct symbol_file *symbols_of(struct frames *frames, const struct frame *frame,
 				      pid_t pid)
 {
@@ -180,7 +180,7 @@ static bool name_as_told(struct frames *frames, struct frame frame, pid_t pid)
 	return frames->told.name;
 }
 
-/* As the program has told, or as its file or perf map has it. */
+/* As reported by the program, or as in its file or perf map. */
 const struct symbol *frames_symbol(struct frames *frames, struct frame frame, pid_t pid)
 {
 	static const struct symbol nothing;

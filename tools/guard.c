@@ -13,7 +13,7 @@
 
 /* How long files of the instance may stay open after their owner has ended. */
 #define PATIENCE_MS	30000
-/* Its owner may be about to end because of what went wrong while it used them. */
+/* Its owner may be about to end because something went wrong while it used them. */
 #define OUR_PATIENCE_MS	20000
 
 static pid_t guard;
@@ -56,7 +56,7 @@ static void set_back(const struct guard_setting *set)
 		close(fd);
 }
 
-/* In a session of its own: no terminal's signals, and nothing inherited open. */
+/* In a session of its own: without a terminal's signals, and without inherited files. */
 static void __attribute__((noreturn)) stand_guard(int end, const char *const *paths,
 						  const struct guard_setting *set)
 {

@@ -4,15 +4,15 @@
 
 #include <stdbool.h>
 
-/* A file that is set back to @before, where it has still the text that is @ours. */
+/* A file to reset to @before, if it still contains @ours. */
 struct guard_setting {
 	const char *path, *ours, *before;
 };
 
 /*
  * Starts a process that removes the directories @paths, instances of tracefs, as soon
- * as this one has ended, however it ends, or calls guard_end(), and sets back what is
- * @set, unless that is NULL.  A NULL ends the paths.
+ * as this one has ended, in whatever way, or calls guard_end(), and then resets @set,
+ * unless that is NULL.  A NULL ends the paths.
  */
 void guard_start(const char *const *paths, const struct guard_setting *set);
 

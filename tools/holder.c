@@ -21,30 +21,30 @@
 #include "tool.h"
 
 /*
- * What a reader may take, if that is not more than half of what there is: debugging
+ * What a reader may take, unless that is more than half of the memory: debugging
  * information of a gigabyte, decompressed.
  */
 #define READER_MEMORY	(8UL << 30)
 #define READER_SECONDS	20
-/* A server of files that does not answer is not waited for longer. */
+/* Longest wait for a file server that does not answer. */
 #define READER_PATIENCE	30
 
 struct held {
 	enum holder_verb verb;	/* HOLDER_FILE or HOLDER_MAP */
 	struct reader_job job;
-	struct plain image[NR_IMAGES];	/* -1 as their fd: there is none */
-	bool complete;		/* no other image is to be looked for */
+	struct plain image[NR_IMAGES];	/* fd -1: there is none */
+	bool complete;		/* no other image is needed */
 	bool failed;		/* its reader was killed: it had more to say */
-	struct perf_file map;	/* of HOLDER_MAP */
+	struct perf_file map;	/* with HOLDER_MAP */
 };
 
-/* Of the only holder that this process is. */
+/* The state of the one holder that this process is. */
 static struct held *held;
 static size_t nr_held;
 
 /* -------------------------------------------------------------------- opening */
 
-/* The path with its \ooo made bytes again. */
+/* The path with its \ooo escapes turned back into bytes. */
 static void unescape(const char *text, char *path)
 {
 	while (*text) {
@@ -67,7 +67,7 @@ static size_t vdso_size(const Elf64_Ehdr *header)
 	return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 }
 
-/* That of this kernel. */
+/* The vDSO of this kernel. */
 static bool open_vdso(struct plain *file)
 {
 	const Elf64_Ehdr *vdso = (void *)getauxval(AT_SYSINFO_EHDR);
@@ -94,7 +94,7 @@ static bool open_path(struct plain *file, pid_t pid, const struct file_record *r
 	unescape(record->path, path);
 	good = plain_open(file, root, path);
 	close(root);
-	/* Who has no build-id is known by the inode alone. */
+	/* A file without a build-id is identified by the inode alone. */
 	if (!good || record->build_id_len || file->inode == record->inode)
 		return good;
 	close(file->fd);
@@ -169,7 +169,7 @@ static size_t reader_memory(void)
 	return half < READER_MEMORY ? half : READER_MEMORY;
 }
 
-/* Runs it until its end.  False if it had nothing to say, and was asked for @wanted. */
+/* Runs it to completion.  False if it had nothing to say, and was asked for @wanted. */
 static bool read_file(struct held *of, sandbox_work work, const int *given,
 		      struct elf_wanted *wanted)
 {
@@ -215,7 +215,7 @@ static bool find_image(struct held *of, struct elf_wanted *wanted, const int *gi
 			       given[READER_ANSWERS]);
 }
 
-/* What cannot be read once is not read again. */
+/* What could not be read once is not read again. */
 static void complete(struct held *of, const int *given)
 {
 	struct plain *file = &of->image[IMAGE_FILE];
@@ -249,7 +249,7 @@ static void renew_map(struct held *of)
 		map->size = PERF_MAP_MAX_BYTES;
 }
 
-/* Where a reader was killed, answers begin, and are not all there. */
+/* If a reader was killed, answers begin, but are incomplete. */
 static void answer(const struct holder_request *request, const int *given)
 {
 	struct held *of = request->file < nr_held ? &held[request->file] : NULL;
@@ -276,8 +276,8 @@ union control {
 };
 
 /*
- * The descriptors that came with it are closed by the caller; -1 for none.  A message ends with
- * its path.
+ * The caller closes the descriptors that came with it; -1 if there are none.  A message
+ * ends with its path.
  */
 static bool receive(int channel, struct holder_request *request, int given[2])
 {
@@ -301,7 +301,7 @@ static bool receive(int channel, struct holder_request *request, int given[2])
 	return got > 0;
 }
 
-/* No signals of the terminal, nothing inherited open, as many files as can be. */
+/* No terminal's signals, no inherited files, as many open files as possible. */
 static void settle(int channel)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
@@ -318,7 +318,7 @@ static void settle(int channel)
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	/* A file of somebody else's is not to be opened for what root's groups may. */
+	/* Files of others must not be opened with the rights of root's groups. */
 	if (!geteuid())
 		setgroups(0, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording that is interrupted ends, and is reported; a report that is, goes on without
- * the names that it waits for.
+ * An interrupted recording ends, and is reported; an interrupted report continues
+ * without the names that it waits for.
  */
 #ifndef INTERRUPT_H
 #define INTERRUPT_H
@@ -13,7 +13,7 @@ extern volatile sig_atomic_t interrupted;
 /* SIGINT, SIGTERM and SIGHUP interrupt from here on. */
 void interrupt_catch(void);
 
-/* So does that signal. */
+/* So does this signal. */
 void interrupt_catch_also(int signal);
 
 /* The recording is over, or names are looked up meanwhile. */

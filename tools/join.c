@@ -6,10 +6,10 @@
 #include "join.h"
 #include "tool.h"
 
-/* Events of a CPU that are kept for their cookie record to come. */
+/* Events of a CPU that are kept until their cookie record comes. */
 #define MAX_RECENT	4096
 
-/* Interrupts of interrupts: a task, softirq, hardirq, NMI. */
+/* Nesting levels: a task, softirq, hardirq, NMI. */
 #define NR_NESTED	4
 
 /* The latest event of a task and type on a CPU. */
@@ -32,7 +32,7 @@ struct type_count {
 	unsigned long count;
 };
 
-/* All that has one cookie. */
+/* Everything with one cookie. */
 struct joint {
 	uint64_t cookie;	/* first, for compare_cookies() */
 	struct joint *next;
@@ -40,8 +40,8 @@ struct joint {
 	size_t nr_types;
 	unsigned long pass;	/* in which the last record came */
 	struct join_stack *stack;
-	uint32_t got;		/* frames of the stack */
-	bool *have;		/* which, unless all came at once */
+	uint32_t got;		/* number of frames of the stack */
+	bool *have;		/* which ones, unless all came at once */
 };
 
 struct join {
@@ -225,7 +225,7 @@ void join_cookie(struct join *join, int cpu_nr, int32_t tid,
 	join->counts.asked++;
 }
 
-/* The opposite of count_event(), unless it is settled. */
+/* Undoes count_event(), unless it is settled. */
 static void uncount_event(struct join *join, const struct recent *recent)
 {
 	void *node = tfind(&recent->cookie, &join->cookies, compare_cookies);
@@ -271,7 +271,7 @@ void join_kernel(struct join *join, int cpu_nr, int32_t tid, uint32_t context,
 
 /* ----------------------------------------------------------------- stacks */
 
-/* Of one that has a stack. */
+/* For an entry that has a stack. */
 static bool is_whole(const struct joint *entry)
 {
 	return entry->got == entry->stack->nr;
@@ -343,8 +343,8 @@ static void count_pending(struct join *join, const struct joint *entry)
 }
 
 /*
- * Settles what has its stack and is not of this pass; all that has one, if this
- * is the end.
+ * Settles entries that have their stack and are not of this pass; all that have one, if
+ * this is the end.
  */
 static void settle_entries(struct join *join, bool end)
 {

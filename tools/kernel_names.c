@@ -8,12 +8,12 @@
 
 /* More than a kernel with all its modules has. */
 #define MAX_BYTES	(256UL << 20)
-/* The halves of the address space: what is below is not the kernel's. */
+/* The upper half of the address space: what is below is not the kernel's. */
 #define KERNEL_START	(1ULL << 63)
 
 struct name {
 	uint64_t start;
-	uint32_t nr;		/* in the file, so that the first one of an address is found */
+	uint32_t nr;		/* in the file, so that the first one at an address is found */
 	char *function, *module;
 };
 

@@ -7,10 +7,10 @@
 #include "kernel_stacks.h"
 #include "tool.h"
 
-/* Of 100 frames each they take 50 MiB. */
+/* With 100 frames each they take 50 MiB. */
 #define MAX_STACKS	65536
 
-/* What is between an event of a wait and the task's own doing. */
+/* What is between an event of a wait and the task's own activity. */
 #define SCHEDULER	"__schedule"
 
 struct kernel_stack {
@@ -22,7 +22,7 @@ struct kernel_stacks {
 	void *tree;			/* of struct kernel_stack */
 	struct kernel_stack **list;	/* by number, from 1 */
 	uint32_t nr, room;
-	struct kernel_names *names;	/* NULL: not read yet */
+	struct kernel_names *names;	/* NULL until read */
 };
 
 struct kernel_stacks *kernel_stacks_new(void)
@@ -80,7 +80,7 @@ uint32_t kernel_stacks_add(struct kernel_stacks *stacks, const uint64_t *address
 	return stack->number;
 }
 
-/* How many of the innermost frames only tell of the event. */
+/* How many of the innermost frames only belong to the event. */
 static uint32_t leave_out(const struct kernel_stacks *stacks, const struct kernel_stack *stack)
 {
 	const char *function, *module;

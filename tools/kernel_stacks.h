@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks of the kernel at events, each of which is kept once and has a number.
+ * Kernel stacks at events, each of which is kept once and has a number.
  */
 #ifndef KERNEL_STACKS_H
 #define KERNEL_STACKS_H
@@ -15,12 +15,12 @@ struct kernel_stacks *kernel_stacks_new(void);
 void kernel_stacks_free(struct kernel_stacks *stacks);
 
 /*
- * The number of the stack of those return addresses, the innermost first; 0, which stands
- * for none, if there are too many different ones.
+ * The number of the stack with those return addresses, the innermost first; 0, which
+ * means none, if there are too many different ones.
  */
 uint32_t kernel_stacks_add(struct kernel_stacks *stacks, const uint64_t *address, uint32_t nr);
 
-/* The stack of @caller, as profile_stack() takes it, with that one on top. */
+/* The stack of @caller, as for profile_stack(), with that one on top. */
 uint32_t kernel_stacks_push(struct kernel_stacks *stacks, struct profile *profile,
 			    uint32_t caller, uint32_t number);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * codectl list: what /proc/PID/codectl says, for people.
+ * codectl list: /proc/PID/codectl in readable form.
  */
 #include <errno.h>
 #include <stdlib.h>

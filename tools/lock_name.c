@@ -10,16 +10,16 @@
 #include "symbol.h"
 #include "tool.h"
 
-/* The object that an address is in, as it lies in memory. */
+/* The object that an address is in, as mapped in memory. */
 struct object {
-	uint64_t start, end;	/* of what is mapped of it, without a gap */
+	uint64_t start, end;	/* of its contiguous mappings */
 	struct file_record record;
 	bool covers;		/* the address */
-	char mapping[64];	/* that it is in, as [heap] */
+	char mapping[64];	/* the one that it is in, as [heap] */
 };
 
 /*
- * Variables without a value lie after those of the file, in memory that is of no file.
+ * Variables without an initial value come after those of the file, in anonymous memory.
  */
 static void take_mapping(struct object *object, const struct mapping *mapping, uint64_t address)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "mapping.h"
 
-/* Of what is none, or too large: some number. */
+/* If it is no number, or too large: some number. */
 static uint64_t number(struct span digits)
 {
 	uint64_t value = 0;

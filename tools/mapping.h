@@ -4,7 +4,7 @@
 
 #include "span.h"
 
-/* A mapping with a file, or with a name of the kernel's. */
+/* A mapping with a file, or with a name from the kernel. */
 struct mapping {
 	uint64_t start, end, offset;
 	uint64_t major, minor, inode;	/* of its file, or 0 */
@@ -12,8 +12,8 @@ struct mapping {
 };
 
 /*
- * A line of /proc/PID/maps, with or without its newline.  The span points into
- * the line.  False if the @len bytes at @text are none.
+ * A line of /proc/PID/maps, with or without its newline.  The span points into the
+ * line.  False if the @len bytes at @text are not such a line.
  */
 bool mapping_parse(struct mapping *mapping, const char *text, size_t len);
 

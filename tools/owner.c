@@ -11,7 +11,7 @@
 #include "owner.h"
 #include "tool.h"
 
-/* Not that of /proc/PID, which is root where the process may not be dumped. */
+/* Not the owner of /proc/PID, which is root if the process may not be dumped. */
 static bool effective_user(pid_t pid, uid_t *uid)
 {
 	char *path = format("/proc/%d/status", pid), line[128];
@@ -34,7 +34,7 @@ static bool is_ours(int ns)
 	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
-/* Of the ancestor of @ns, which is closed, that is right below ours. */
+/* The maker of the ancestor of @ns, which is closed, that is directly below ours. */
 static bool maker(int ns, uid_t *uid)
 {
 	int parent = ioctl(ns, NS_GET_PARENT);
@@ -45,7 +45,7 @@ static bool maker(int ns, uid_t *uid)
 		ns = parent;
 		parent = ioctl(ns, NS_GET_PARENT);
 	}
-	/* It is above ours, or beside it. */
+	/* It is above ours, or a sibling. */
 	if (parent < 0 && errno == EPERM) {
 		*uid = OWNER_UNKNOWN;
 		good = true;
@@ -72,6 +72,6 @@ bool owner_of(pid_t pid, uid_t *uid)
 		return false;
 	else if (*uid)
 		return true;
-	/* In one that root has made, as for a container, each is the user that they are here. */
+	/* In one that root has made, as for a container, users are who they are here. */
 	return effective_user(pid, uid);
 }

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Of a user namespace that is not below that of this process. */
+/* In a user namespace that is not below that of this process. */
 #define OWNER_UNKNOWN	((uid_t)-1)
 
 /*
- * Stores who answers for what the process does, by their id in this process's user
- * namespace: its effective user, or who has made the user namespace below this one in
- * which it is, unless that was root.  There anybody may be root, and mount file systems.
+ * Stores who is responsible for what the process does, by the id in this process's user
+ * namespace: its effective user, or the maker of the user namespace below this one that
+ * it is in, unless that was root.  There anybody may be root, and mount file systems.
  * False with errno if the process is gone or cannot be looked at.
  */
 bool owner_of(pid_t pid, uid_t *uid);

@@ -16,10 +16,10 @@
 #include "perf_child.h"
 #include "tool.h"
 
-/* What perf exits with where it does not know an option or its value. */
+/* Exit status of perf if it does not know an option or its value. */
 #define PERF_USAGE	129
 #define MAX_ARGS	40
-/* Of what perf says that is shown. */
+/* Of perf's messages as much as is shown. */
 #define MAX_LINE	200
 
 /* perf answers to that once it samples, and writes what it has. */
@@ -27,7 +27,7 @@ static const char ping[] = "ping\n";
 
 /* ----------------------------------------------------------------- starting */
 
-/* Whether the kernel says of which cgroup a sample is. */
+/* Does the kernel report the cgroup of a sample? */
 static bool has_cgroups(void)
 {
 	struct perf_event_attr attr = {
@@ -65,8 +65,8 @@ static void add_number(struct arguments *arguments, const char *option, const ch
 }
 
 /*
- * Idle CPUs need not be woken.  Without build-ids, for which perf would open files by their
- * paths.
+ * Idle CPUs need not be woken.  Without build-ids, for which perf would open files by
+ * their paths.
  */
 static struct arguments describe(const struct perf_options *options, const char *callgraph,
 				 int control)
@@ -97,7 +97,7 @@ static struct arguments describe(const struct perf_options *options, const char 
 	return arguments;
 }
 
-/* It ends with this process; its configuration files are nobody's. */
+/* It ends with this process, and uses no configuration files. */
 static void __attribute__((noreturn)) execute(struct arguments *arguments, int data,
 					      int errors, pid_t parent)
 {
@@ -142,7 +142,7 @@ static void run(struct perf_child *child, const struct perf_options *options,
 
 /* ------------------------------------------------------------------ reading */
 
-/* Before its end it may be slow: it answers before it is asked again. */
+/* Until it ends it may be slow: wait for the answer before asking again. */
 static void ask(struct perf_child *child)
 {
 	if (!child->asked)
@@ -160,7 +160,7 @@ static bool take_answer(struct perf_child *child)
 	return true;
 }
 
-/* False at its end. */
+/* False at the end of the data. */
 static bool take_data(struct perf_child *child, struct perf_stream *stream)
 {
 	static char buffer[1 << 16];
@@ -177,7 +177,7 @@ static bool take_data(struct perf_child *child, struct perf_stream *stream)
 	return true;
 }
 
-/* Waits for either; -1: there is no data any more. */
+/* Waits for either; -1: there is no more data. */
 static int wait_for(struct perf_child *child, struct perf_stream *stream, int ms)
 {
 	struct pollfd ends[] = {
@@ -211,7 +211,7 @@ bool perf_child_read(struct perf_child *child, struct perf_stream *stream, int m
 
 /* ------------------------------------------------------------- start and end */
 
-/* Its status, as waitpid() has it. */
+/* Its status, as from waitpid(). */
 static int leave(struct perf_child *child)
 {
 	int status = 0;
@@ -224,7 +224,7 @@ static int leave(struct perf_child *child)
 	return status;
 }
 
-/* The first line that it has said, without its own name. */
+/* Prints its first message, without its own name. */
 static void __attribute__((noreturn)) die_of_perf(struct perf_child *child)
 {
 	char line[MAX_LINE + 1], *clean;

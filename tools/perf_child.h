@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf record, the stock one, as a child that samples what runs on CPUs, and writes to a
- * pipe: no file that somebody else could have made, or could change.
+ * perf record, the stock one, as a child that samples what runs on CPUs, and writes to
+ * a pipe: no file that somebody else could have made, or could change.
  */
 #ifndef PERF_CHILD_H
 #define PERF_CHILD_H
@@ -12,10 +12,10 @@
 #include "perf_stream.h"
 
 struct perf_options {
-	pid_t pid;		/* with what it starts; 0: the whole machine */
+	pid_t pid;		/* and what it starts; 0: the whole machine */
 	unsigned long hertz;
-	unsigned long buffer_kib;	/* 0: as perf has it */
-	bool kernel;		/* frames of the kernel, too */
+	unsigned long buffer_kib;	/* 0: perf's default */
+	bool kernel;		/* include frames of the kernel */
 };
 
 struct perf_child {
@@ -26,15 +26,15 @@ struct perf_child {
 };
 
 /*
- * Runs it until it samples, or else exits with the reason; @stream takes
- * what it writes until then.
+ * Runs it until it samples, or exits with the reason; @stream takes what it writes
+ * until then.
  */
 void perf_child_start(struct perf_child *child, const struct perf_options *options,
 		      struct perf_stream *stream);
 
 /*
- * Takes what it writes within that time, and asks it for what has been sampled.  False once it
- * has ended.
+ * Takes what it writes within that time, and asks it for what has been sampled.  False
+ * once it has ended.
  */
 bool perf_child_read(struct perf_child *child, struct perf_stream *stream, int ms);
 

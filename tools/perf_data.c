@@ -7,21 +7,21 @@
 #include "span.h"
 #include "tool.h"
 
-/* Later than some headers of the C library. */
+/* Newer than some headers of the C library. */
 #define RECORD_CALLCHAIN_DEFERRED	22
 #define ATTR_SIZE_VER0			64
 
 #define MAX_ATTRS	64
 #define MAX_IDS		(1 << 20)
 
-/* The fields that are read or passed over; the others have lengths of their own. */
+/* The fields that are read or skipped; the others have lengths of their own. */
 #define KNOWN_FIELDS							\
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |	\
 	 PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |		\
 	 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |	\
 	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP)
 #define NEEDED_FIELDS	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
-/* Those that other records end in. */
+/* Fields that other records end in. */
 #define TRAILING_FIELDS							\
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |	\
 	 PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU)
@@ -48,7 +48,7 @@ static bool take_ids(struct span *rest, int32_t *pid, int32_t *tid)
 	return take(rest, pid, sizeof(*pid)) && take(rest, tid, sizeof(*tid));
 }
 
-/* Padded with zero bytes up to the end of @rest. */
+/* Padded with zero bytes to the end of @rest. */
 static bool take_string(struct span *rest, const char **to)
 {
 	*to = rest->at;
@@ -159,7 +159,7 @@ static const struct perf_attr *find_attr(struct perf_format *format, struct span
 	if (body.len < sizeof(id))
 		return NULL;
 	memcpy(&id, sample ? body.at : body.at + body.len - sizeof(id), sizeof(id));
-	/* What perf makes up itself has none. */
+	/* Records that perf makes up itself have none. */
 	return id || sample ? attr_of_id(format, id) : format->attrs;
 }
 
@@ -194,7 +194,7 @@ static bool parse_sample(struct perf_record *record, const struct perf_attr *att
 	       (!(has & PERF_SAMPLE_CGROUP) || take_u64(&rest, &record->sample.cgroup));
 }
 
-/* Takes the fields that all others end in off @rest. */
+/* Takes the fields that all other records end in off @rest. */
 static bool take_trailer(struct perf_record *record, const struct perf_attr *attr,
 			 struct span *rest)
 {

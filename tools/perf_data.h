@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What perf record writes to a pipe: perf.data-file-format.txt of perf, and the records of
- * <linux/perf_event.h>.
+ * What perf record writes to a pipe: perf.data-file-format.txt of perf, and the records
+ * of <linux/perf_event.h>.
  *
- * Not the text of perf script: a file or a thread may be called anything, and perf would
- * open files that others have named.  Here each field has its place, and files are known by
- * device and inode.
+ * Not the text of perf script: a file or a thread may have any name, and perf would
+ * open files that others have named.  Here each field has its place, and files are
+ * identified by device and inode.
  */
 #ifndef PERF_DATA_H
 #define PERF_DATA_H
@@ -16,17 +16,17 @@
 
 enum perf_kind {
 	PERF_KIND_SAMPLE,
-	PERF_KIND_CHAIN,	/* of the samples before it with that cookie */
+	PERF_KIND_CHAIN,	/* for the earlier samples with that cookie */
 	PERF_KIND_MMAP,
 	PERF_KIND_COMM,
 	PERF_KIND_FORK,
 	PERF_KIND_EXIT,
 	PERF_KIND_CGROUP,
 	PERF_KIND_LOST,
-	PERF_KIND_OTHER,	/* nothing that is of use here */
+	PERF_KIND_OTHER,	/* nothing of use here */
 };
 
-/* Addresses, the innermost first, with PERF_CONTEXT_* between them; need not be aligned. */
+/* Addresses, the innermost first, with PERF_CONTEXT_* between them; possibly unaligned. */
 struct perf_chain {
 	const char *ips;
 	uint64_t nr;
@@ -35,13 +35,13 @@ struct perf_chain {
 /* Strings end with a zero byte, and are in the data. */
 struct perf_record {
 	enum perf_kind kind;
-	int32_t pid, tid;	/* of a sample, a mapping, or who is called that way */
-	uint64_t time;		/* 0: not known, or before all others */
+	int32_t pid, tid;	/* of a sample, a mapping, or the task with that name */
+	uint64_t time;		/* 0: unknown, or before all others */
 	union {
 		struct {
 			uint64_t ip, period;
-			uint64_t cgroup;	/* 0: not known */
-			bool kernel;		/* taken there */
+			uint64_t cgroup;	/* 0 if unknown */
+			bool kernel;		/* taken in the kernel */
 			struct perf_chain chain;
 		} sample;
 		struct {
@@ -51,7 +51,7 @@ struct perf_record {
 		struct {
 			uint64_t start, len, offset, inode, generation;
 			uint32_t major, minor;
-			bool kernel, data;	/* of the kernel; not to be executed */
+			bool kernel, data;	/* the kernel's; not executable */
 			const char *path;
 		} mmap;
 		struct {
@@ -60,13 +60,13 @@ struct perf_record {
 		} comm;
 		struct {
 			int32_t parent_pid, parent_tid;
-			bool synthesized;	/* it was there already */
-		} fork;			/* and of PERF_KIND_EXIT */
+			bool synthesized;	/* it existed before */
+		} fork;			/* also for PERF_KIND_EXIT */
 		struct {
 			uint64_t id;
 			const char *path;
 		} cgroup;
-		uint64_t lost;		/* how many records */
+		uint64_t lost;		/* number of records */
 	};
 };
 
@@ -78,7 +78,7 @@ static inline uint64_t perf_chain_at(const struct perf_chain *chain, uint64_t nr
 	return ip;
 }
 
-/* The fields of records, as the headers of events say. */
+/* The fields of records, according to the headers of events. */
 struct perf_format {
 	struct perf_attr {
 		uint64_t sample_type;
@@ -94,8 +94,8 @@ struct perf_format {
 };
 
 /*
- * Takes a header of an event, PERF_RECORD_HEADER_ATTR.  False, if the @len bytes at @data are
- * none, or one with fields that are not known.
+ * Takes a header of an event, PERF_RECORD_HEADER_ATTR.  False if the @len bytes at
+ * @data are none, or one with unknown fields.
  */
 bool perf_format_add(struct perf_format *format, const void *data, size_t len);
 void perf_format_free(struct perf_format *format);

@@ -10,7 +10,7 @@
 
 #include "perf_file.h"
 
-/* Its user and group here, and its number in the innermost container. */
+/* Its user and group here, and its PID in the innermost container. */
 static bool read_status(pid_t pid, struct perf_file *file, long *number)
 {
 	char path[64], line[256];
@@ -61,7 +61,7 @@ static bool is_believable(const struct perf_file *file, const struct plain *map)
 }
 
 /*
- * Who is not root changes nothing.  A change of user forgets the signal that ends a process
+ * Without root nothing changes.  A change of user resets the signal that ends a process
  * with its parent, which may have ended by then.
  */
 static void act_as(uid_t user, gid_t group, int signal, pid_t parent)

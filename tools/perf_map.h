@@ -4,16 +4,16 @@
 
 #include "span.h"
 
-/* Bytes of a perf map that are looked at, and of a name that are kept. */
+/* Limits for the bytes of a perf map that are read, and of a name that are kept. */
 #define PERF_MAP_MAX_BYTES	(256UL << 20)
 #define PERF_MAP_MAX_NAME	1024
 
 /**
  * struct perf_map - names of compiled code, as /tmp/perf-PID.map gives them
  * @names: by start
- * @nr: how many
+ * @nr: number of names
  *
- * A line that comes later wins: the address was used again.
+ * A later line wins: the address was reused.
  */
 struct perf_map {
 	struct perf_name *names;
@@ -28,8 +28,7 @@ struct perf_name {
 };
 
 /*
- * Lines that are malformed are skipped.  The names point into @text.  False
- * without memory.
+ * Skips malformed lines.  The names point into @text.  False without memory.
  */
 bool perf_map_parse(struct perf_map *map, const char *text, size_t len);
 void perf_map_free(struct perf_map *map);

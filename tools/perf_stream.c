@@ -6,7 +6,7 @@
 #include "perf_stream.h"
 #include "tool.h"
 
-/* Of perf itself: perf.data-file-format.txt. */
+/* perf's own: perf.data-file-format.txt. */
 #define MAGIC			"PERFILE2"
 #define RECORD_USER_START	64
 #define RECORD_HEADER_ATTR	64
@@ -23,7 +23,7 @@ struct file_header {
 
 struct queued {
 	uint64_t time;
-	uint64_t nr;		/* of those of the same time the first one first */
+	uint64_t nr;		/* at the same time the first one comes first */
 	char *data;
 	size_t len;
 };
@@ -34,8 +34,8 @@ struct perf_stream {
 	struct perf_format format;
 	struct queued *queue;
 	size_t nr, room, bytes;
-	uint64_t last_nr, latest;	/* time of what has come */
-	uint64_t until;		/* what is as old is in order */
+	uint64_t last_nr, latest;	/* time of the latest record so far */
+	uint64_t until;		/* up to here records are in order */
 	char partial[1 << 16];	/* of a record, or of the header */
 	size_t len;
 	bool begun;
@@ -102,8 +102,8 @@ static void flush(struct perf_stream *stream, uint64_t until)
 }
 
 /*
- * perf reads one CPU after the other: a round may lack what came to a CPU after that was
- * read, but not what is as old as something of the round before.
+ * perf reads one CPU after the other: a round may lack what came to a CPU after that
+ * was read, but nothing that is as old as something of the round before.
  */
 static void finish_round(struct perf_stream *stream)
 {
@@ -163,7 +163,7 @@ static const char *take_whole(struct perf_stream *stream, const char *data, size
 	return NULL;
 }
 
-/* How many bytes what begins at the start of the partial record takes; 0: no record does. */
+/* Length of what begins at the start of the partial record; 0: no record has it. */
 static size_t wanted_len(const struct perf_stream *stream)
 {
 	struct perf_event_header header;
@@ -188,7 +188,7 @@ static const char *take_header(struct perf_stream *stream)
 	return NULL;
 }
 
-/* What is in the partial record is as long as was wanted. */
+/* The partial record is as long as was wanted. */
 static const char *take_partial(struct perf_stream *stream)
 {
 	const char *wrong;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records of perf record -o - as they come, in the order of their times: perf writes
- * those of one CPU after those of another one, and says at the end of each round.
+ * The records of perf record -o - as they come, sorted by time: perf writes those of
+ * one CPU after those of another one, and marks the end of each round.
  */
 #ifndef PERF_STREAM_H
 #define PERF_STREAM_H
@@ -22,10 +22,10 @@ extern size_t perf_stream_max_bytes;
 /* NULL if all is well; otherwise what is wrong, and nothing more can be read. */
 const char *perf_stream_feed(struct perf_stream *stream, const void *data, size_t len);
 
-/* All that is still kept; no more can come. */
+/* Passes on all that is still kept; no more can come. */
 void perf_stream_end(struct perf_stream *stream);
 
-/* Records that could not be made out. */
+/* Records that could not be parsed. */
 unsigned long perf_stream_malformed(const struct perf_stream *stream);
 
 #endif

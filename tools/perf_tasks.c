@@ -7,22 +7,22 @@
 #include "report/index.h"
 #include "tool.h"
 
-/* Of one process, as vm.max_map_count is at first. */
+/* For one process, the default of vm.max_map_count. */
 #define MAX_OF_PROCESS	65536
-/* Threads that have ended, of which a sample may still come. */
+/* Threads that have ended, for which a sample may still come. */
 #define MAX_ENDED	4096
-/* Ids that may be remembered. */
+/* Ids to remember at most. */
 #define MAX_CGROUPS	65536
 /* As the kernel escapes paths. */
 #define ESCAPED		"\\ "
 #define MAX_PATH_BYTES	500
-/* Names and paths, and what a list and an index take for one. */
+/* Limit for names and paths, with the overhead of a list and an index. */
 #define MAX_TEXT_BYTES	(128UL << 20)
 #define OVERHEAD	32
 
 struct mapping {
 	uint64_t start, end, offset;
-	uint32_t file;		/* FILE_NONE: memory */
+	uint32_t file;		/* FILE_NONE: anonymous memory */
 };
 
 #define FILE_NONE	UINT32_MAX
@@ -30,7 +30,7 @@ struct mapping {
 struct process {
 	int32_t pid;		/* first, for by_number() */
 	size_t nr_threads;
-	struct mapping *list;	/* in order, and none overlaps another one */
+	struct mapping *list;	/* sorted, and not overlapping */
 	size_t nr, room;
 };
 
@@ -42,7 +42,7 @@ struct thread {
 	bool ended;
 };
 
-/* What tells files apart, without padding. */
+/* What distinguishes files, without padding. */
 struct file {
 	const char *path;
 	uint64_t inode, generation;
@@ -119,7 +119,7 @@ static int by_id(const void *one, const void *other)
 
 /* -------------------------------------------------------------------- texts */
 
-/* The same pointer for the same text; NULL without room for a new one. */
+/* The same pointer for the same text; NULL if there is no room for a new one. */
 static const char *keep_text(struct perf_tasks *tasks, const char *text)
 {
 	const size_t len = strlen(text);
@@ -175,7 +175,7 @@ static size_t find_mapping(const struct process *process, uint64_t address)
 	return low;
 }
 
-/* In place of @nr of them there are @others. */
+/* Replaces @nr of them by @others. */
 static void replace(struct perf_tasks *tasks, struct process *process, size_t at, size_t nr,
 		    const struct mapping *others, size_t nr_others)
 {
@@ -194,7 +194,7 @@ static void replace(struct perf_tasks *tasks, struct process *process, size_t at
 	tasks->nr_mappings -= nr;
 }
 
-/* It takes the place of what was there; what is left of that stays. */
+/* It replaces what was there; the rest of that stays. */
 static void map(struct perf_tasks *tasks, struct process *process, struct mapping mapping)
 {
 	struct mapping parts[3];
@@ -256,7 +256,7 @@ static struct thread *find_thread(const struct perf_tasks *tasks, int32_t tid)
 	return found ? *found : NULL;
 }
 
-/* It may be another one of that number, in another process. */
+/* It may be another one with that number, in another process. */
 static struct thread *get_thread(struct perf_tasks *tasks, int32_t pid, int32_t tid)
 {
 	struct thread *thread = find_thread(tasks, tid);
@@ -277,7 +277,7 @@ static struct thread *get_thread(struct perf_tasks *tasks, int32_t pid, int32_t 
 	return thread;
 }
 
-/* Unless the number has been given again. */
+/* Unless the number has been reused. */
 static void forget_thread(struct perf_tasks *tasks, int32_t tid)
 {
 	struct thread *thread = find_thread(tasks, tid);
@@ -300,7 +300,7 @@ static void end_thread(struct perf_tasks *tasks, const struct perf_record *recor
 	*place = record->tid;
 }
 
-/* A new process has what its parent has mapped. */
+/* A new process has the mappings of its parent. */
 static void fork_thread(struct perf_tasks *tasks, const struct perf_record *record)
 {
 	struct thread *parent = find_thread(tasks, record->fork.parent_tid);
@@ -330,12 +330,12 @@ static void name_thread(struct perf_tasks *tasks, const struct perf_record *reco
 	thread->ended = false;
 	if (!record->comm.exec)
 		return;
-	/* Who starts it may have moved it to its cgroup until now. */
+	/* Its creator may have moved it to its cgroup until now. */
 	thread->asked = false;
 	unmap_all(tasks, thread->process);
 }
 
-/* ------------------------------------------------------------- what is told */
+/* ------------------------------------------------------------- taking records */
 
 static uint32_t file_of(struct perf_tasks *tasks, const struct perf_record *record)
 {
@@ -403,7 +403,7 @@ void perf_tasks_take(struct perf_tasks *tasks, const struct perf_record *record)
 	}
 }
 
-/* ------------------------------------------------------------- what is asked */
+/* ------------------------------------------------------------- lookups */
 
 bool perf_tasks_find(const struct perf_tasks *tasks, int32_t pid, uint64_t address,
 		     struct perf_mapped *mapped, uint64_t *offset)
@@ -428,7 +428,7 @@ bool perf_tasks_find(const struct perf_tasks *tasks, int32_t pid, uint64_t addre
 	return true;
 }
 
-/* As it is now, in the unified hierarchy; NULL if that cannot be known. */
+/* As it is now, in the unified hierarchy; NULL if it cannot be known. */
 static const char *ask_cgroup(struct perf_tasks *tasks, int32_t tid)
 {
 	char *path = format("/proc/%d/cgroup", tid), *line = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads, what their processes have mapped to execute, and cgroups, as the records of perf
- * tell of them.
+ * Threads, what their processes have mapped executable, and cgroups, according to the
+ * records of perf.
  */
 #ifndef PERF_TASKS_H
 #define PERF_TASKS_H
@@ -14,10 +14,10 @@ struct perf_tasks;
 struct perf_tasks *perf_tasks_new(void);
 void perf_tasks_free(struct perf_tasks *tasks);
 
-/* Mappings of all processes that are kept at most. */
+/* Maximum number of mappings of all processes. */
 extern size_t perf_tasks_max_mappings;
 
-/* In the order of time. */
+/* In order of time. */
 void perf_tasks_take(struct perf_tasks *tasks, const struct perf_record *record);
 
 /* The same for each mapping of the file; the id is not 0. */
@@ -29,20 +29,20 @@ struct perf_mapped {
 };
 
 /*
- * What is mapped at @address, and stores the offset in it.  False: nothing that is known, or
- * memory without a file.
+ * Finds what is mapped at @address, and the offset in it.  False if it is unknown, or
+ * anonymous memory.
  */
 bool perf_tasks_find(const struct perf_tasks *tasks, int32_t pid, uint64_t address,
 		     struct perf_mapped *mapped, uint64_t *offset);
 
 /*
- * Name and cgroup, as the thread has chosen them, until perf_tasks_free(); @cgroup is the id in
- * the sample, or 0: then it is asked for, once.
+ * Name and cgroup, as the thread has chosen them, until perf_tasks_free(); @cgroup is
+ * the id in the sample, or 0: then it is looked up, once.
  */
 struct profile_task perf_tasks_describe(struct perf_tasks *tasks, int32_t pid, int32_t tid,
 					uint64_t cgroup);
 
-/* Mappings that were left out: there are too many. */
+/* Mappings that were dropped as there are too many. */
 unsigned long perf_tasks_left_out(const struct perf_tasks *tasks);
 
 #endif

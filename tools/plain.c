@@ -21,8 +21,8 @@
 #define MQUEUE_MAGIC	0x19800202
 
 /*
- * Whose regular files are none: to open or map them does things.  These file systems all say
- * what they are.
+ * File systems whose regular files are not plain: opening or mapping them has effects.
+ * All of them identify themselves.
  */
 static bool is_of_the_kernel(int fd)
 {
@@ -56,8 +56,8 @@ static bool is_of_the_kernel(int fd)
 }
 
 /*
- * Takes over @path_fd, which is an O_PATH one, or none; false if the file has less than @least
- * bytes.
+ * Takes over @path_fd, which is an O_PATH one, or none; false if the file has less than
+ * @least bytes.
  */
 static bool open_found(struct plain *file, int path_fd, off_t least)
 {
@@ -70,7 +70,7 @@ static bool open_found(struct plain *file, int path_fd, off_t least)
 	if (!fstat(path_fd, &stat) && S_ISREG(stat.st_mode) && stat.st_size >= least &&
 	    !is_of_the_kernel(path_fd)) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-		/* Not to wait for who has a lease on it. */
+		/* Do not wait for the holder of a lease on it. */
 		file->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 		file->size = stat.st_size;
 		file->inode = stat.st_ino;
@@ -116,7 +116,7 @@ int plain_directory(int root, const char *path)
 
 /* --------------------------------------------------------------- mapped files */
 
-/* As the kernel names it in map_files; false if it is not @line. */
+/* Compares with the kernel's name in map_files; false if it is not @line. */
 static bool is_mapping(const char *line, uint32_t major, uint32_t minor, uint64_t inode,
 		       char *name, size_t size)
 {
@@ -132,7 +132,10 @@ static bool is_mapping(const char *line, uint32_t major, uint32_t minor, uint64_
 	return true;
 }
 
-/* A line may be longer than @line: its rest names another mapping of the process at most. */
+/*
+ * A line may be longer than @line: at worst its rest names another mapping of the
+ * process.
+ */
 static bool find_mapping(pid_t pid, uint32_t major, uint32_t minor, uint64_t inode,
 			 char *name, size_t size)
 {

@@ -5,7 +5,7 @@
 #include "span.h"
 
 /**
- * struct proc_line - a registration, as a line of /proc/PID/codectl says it
+ * struct proc_line - a registration, from a line of /proc/PID/codectl
  * @jit: compiled code
  * @attached: not a registration, but text whose file has a table; if neither, an ELF
  *	object
@@ -28,7 +28,7 @@ struct proc_line {
 	struct span names, build_id, path;
 };
 
-/* False if the @len bytes at @text are no such line; keys not known are skipped. */
+/* False if the @len bytes at @text are no such line; skips unknown keys. */
 bool proc_line_parse(struct proc_line *line, const char *text, size_t len);
 
 #endif

@@ -83,7 +83,7 @@ static void answer_by_map(const struct reader_job *job, const uint64_t *offsets,
 	}
 }
 
-/* No stream of stdio: that would ask what the descriptor is. */
+/* No stdio stream: that would query the descriptor. */
 static ssize_t write_answers(void *unused, const char *data, size_t len)
 {
 	(void)unused;

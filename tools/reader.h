@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a file for its names, in a process without privileges: sandbox.h.  That has nothing
- * of the files but their descriptors, which it maps into memory.
+ * Reads a file for its names, in a process without privileges: sandbox.h.  All it has
+ * of the files are their descriptors, which it maps into memory.
  */
 #ifndef READER_H
 #define READER_H
@@ -10,7 +10,7 @@
 
 enum reader_kind { READER_ELF, READER_MAP };
 
-/* What is to be read, as it was before the process was started. */
+/* What to read, prepared before the process is started. */
 struct reader_job {
 	enum reader_kind kind;
 	uint32_t unit;
@@ -20,7 +20,7 @@ struct reader_job {
 	uint64_t nr;			/* offsets */
 };
 
-/* The descriptors that it has, by their places; without an image anything stands for it. */
+/* Its descriptors, by position; a missing image has any placeholder. */
 enum {
 	READER_OFFSETS,			/* uint64_t each */
 	READER_ANSWERS,			/* answer_write() for each offset */
@@ -29,8 +29,8 @@ enum {
 };
 
 /*
- * As sandbox_work, with a job: writes a struct elf_wanted to @out, or nothing if the file is
- * not the one; and what it answers.
+ * As sandbox_work, with a job: writes a struct elf_wanted to @out, or nothing if it is
+ * the wrong file; and its answers.
  */
 void reader_want(void *job, int out);
 void reader_answer(void *job, int out);

@@ -27,7 +27,7 @@
 
 /* Between two looks at the buffers. */
 #define PERIOD_MS	50
-/* How often at the end, for what is on its way back to user space. */
+/* Number of passes at the end, for what is on its way back to user space. */
 #define LAST_PASSES	4
 /* Records between two looks at the clock. */
 #define RECORDS_PER_LOOK	1024
@@ -38,17 +38,17 @@ struct recording {
 	struct name_layout name_layout;
 	struct wait_layout wait_layout;	/* type -1: waits are not recorded */
 	struct wait_layout wake_layout;	/* nor who ends them */
-	struct kernel_layout kernel_layout;	/* nor stacks of the kernel */
+	struct kernel_layout kernel_layout;	/* nor kernel stacks */
 	struct attach_child attach;
 	pid_t child;
-	uint64_t released;	/* when that had become the command, in ns */
-	pid_t waiter;		/* whose waits are recorded, 0: nobody's, or of all */
+	uint64_t released;	/* when it had become the command, in ns */
+	pid_t waiter;		/* whose waits are recorded; 0: nobody's, or everybody's */
 	struct blocked *blocked;	/* its threads that wait at the end */
 	struct join *join;
 	struct stacks *stacks;
-	struct kernel_stacks *kernel;	/* NULL: are not recorded */
+	struct kernel_stacks *kernel;	/* NULL: not recorded */
 	struct frames *frames;
-	struct code_names *names;	/* NULL: of the perf map alone */
+	struct code_names *names;	/* NULL: only those of the perf map */
 	uint64_t name_time;	/* of the latest record of names */
 	struct profile *profile;	/* what is reported */
 	double end;		/* by the monotonic clock, 0: none */
@@ -58,9 +58,9 @@ struct recording {
 	unsigned long lost;	/* at least that many */
 	unsigned long lost_names;
 	unsigned long malformed;
-	unsigned long ours, ours_truncated;	/* waits for this program, which are not told */
+	unsigned long ours, ours_truncated;	/* waits for this program, which are not reported */
 	unsigned long left_out;
-	unsigned long not_interrupted;	/* threads whose last wait is not told */
+	unsigned long not_interrupted;	/* threads whose last wait is not reported */
 };
 
 /* ------------------------------------------------------------------ records */
@@ -77,7 +77,7 @@ static void tell_deadlock(void *context, unsigned long nr, const char *text)
 	outputs_note(recording->profile, nr, text);
 }
 
-/* Their stacks come only as they go on. */
+/* Their stacks come only when they continue. */
 static void find_blocked(struct recording *recording)
 {
 	struct symbols *symbols = symbols_new();
@@ -98,7 +98,7 @@ static void stop(struct recording *recording)
 	session_stop(&recording->session);
 }
 
-/* Events may come faster than they are read: this is for within a pass as well. */
+/* Events may come faster than they are read: check within a pass, too. */
 static bool must_stop(struct recording *recording)
 {
 	if (!interrupted && (!recording->end || now() < recording->end))
@@ -107,7 +107,7 @@ static bool must_stop(struct recording *recording)
 	return true;
 }
 
-/* Its compiled code has the names of when it was taken. */
+/* Its compiled code has the names of that time. */
 static void add_stack(void *context, const struct traced_event *event, unsigned long count,
 		      struct join_stack *stack)
 {
@@ -119,7 +119,7 @@ static void add_stack(void *context, const struct traced_event *event, unsigned 
 		recording->ours_truncated += stack->stop == STOP_COMPLETE ? 0 : count;
 		return;
 	}
-	/* Most processes have one thread, which has their number. */
+	/* Most processes have one thread, with their number. */
 	if (!pid)
 		pid = stack->tid;
 	frames_note(recording->frames, stack->frames, stack->nr, pid);
@@ -128,7 +128,7 @@ static void add_stack(void *context, const struct traced_event *event, unsigned 
 		recording->left_out += count;
 }
 
-/* The process is the same for as long as one of its threads is there. */
+/* The process is the same as long as one of its threads exists. */
 static void take_file(struct recording *recording, const struct file_record *file, int32_t tid)
 {
 	pid_t pid = stacks_process(recording->stacks, tid);
@@ -156,7 +156,7 @@ static bool take_wait(struct recording *recording, struct traced_event *event, i
 	return true;
 }
 
-/* This program wakes the command that it starts, and those that it has interrupted. */
+/* This program wakes the command that it starts, and threads that it has interrupted. */
 static bool take_wake(struct recording *recording, struct traced_event *event, int32_t tid,
 		      const struct tep_record *record)
 {
@@ -256,7 +256,7 @@ static int on_record(struct tep_event *event, struct tep_record *record, int cpu
 	return 0;
 }
 
-/* A process in a container sees itself by another number than that of its threads. */
+/* A process in a container has another number for itself than its threads have here. */
 static pid_t teller(struct recording *recording, struct tep_record *record, uint32_t pid)
 {
 	pid_t process = stacks_process(recording->stacks,
@@ -297,7 +297,10 @@ static void read_buffer(struct recording *recording, struct tracefs_instance *in
 		die("cannot read the trace: %s", strerror(errno));
 }
 
-/* What is told of the code in a stack that was read here was told before, or just now. */
+/*
+ * What is reported about the code in a stack that was read here came before, or just
+ * now.
+ */
 static void read_buffers(struct recording *recording)
 {
 	read_buffer(recording, recording->session.instance, on_record);
@@ -434,9 +437,9 @@ static void report(struct recording *recording, const struct outputs *outputs,
 	outputs_write(outputs, &selection, options);
 }
 
-/* ------------------------------------------------------------------ the whole */
+/* ------------------------------------------------------------------ main */
 
-/* Of those records that are wanted. */
+/* For the records that are wanted. */
 static void read_layouts(struct recording *recording, const struct record_options *options)
 {
 	struct tep_handle *tep = recording->session.tep;
@@ -489,7 +492,7 @@ static void start(struct recording *recording, const struct record_options *opti
 		session_follow_thread(session, child->pid);
 		recording->waiter = options->wait ? child->pid : 0;
 	} else if (options->pid) {
-		/* It may have ended by the time that its first stack is read. */
+		/* It may have ended when its first stack is read. */
 		frames_note_process(recording->frames, options->pid);
 		session_follow_process(session, options->pid);
 		recording->waiter = options->wait ? options->pid : 0;

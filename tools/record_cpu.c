@@ -14,7 +14,7 @@
 #include "symbol.h"
 #include "tool.h"
 
-/* How long what has been sampled may stay with perf: files are opened after that. */
+/* How long samples may stay with perf: files are opened after that. */
 #define PERIOD_MS	100
 
 struct recording {

@@ -8,7 +8,7 @@
 
 /* Shorter waits cost more to record than they take. */
 #define MIN_WAIT_US	100
-/* Of --cpu: no multiple of what programs and the kernel do at a time. */
+/* For --cpu: no multiple of a period of programs or of the kernel. */
 #define HERTZ		499
 
 static double parse_duration(const char *text)

@@ -16,12 +16,15 @@ struct outputs {
 };
 
 /*
- * What cannot be written is to be known before anything is recorded, and what is there goes
- * only if something can be.
+ * Find out before recording whether a file cannot be written, and replace an existing
+ * one only if something can be written.
  */
 struct outputs outputs_open(const struct record_options *options);
 
-/* What a recording lacks, unless @count is 0: on standard error, and in the recording. */
+/*
+ * What a recording lacks, unless @count is 0: printed on standard error, and stored in
+ * it.
+ */
 void outputs_note(struct profile *profile, unsigned long count, const char *what);
 
 /* Writes and closes them. */

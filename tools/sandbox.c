@@ -18,12 +18,12 @@
 #include "sandbox.h"
 #include "tool.h"
 
-/* Nobody's, like 65534, but for that daemons are users of that, and could stop it. */
+/* Unused, like 65534, except that daemons run as that user, and could stop it. */
 #define READER		65533
 /* How many times as long as on a CPU of its own it may take. */
 #define SLOW		10
 
-/* What the process says by its exit status. */
+/* The exit statuses of the process. */
 enum { WORKED, NOT_CONFINED };
 
 static bool limit(int resource, rlim_t value)
@@ -33,7 +33,7 @@ static bool limit(int resource, rlim_t value)
 	return !setrlimit(resource, &limit);
 }
 
-/* At the hard limit it would be SIGKILL, which may be anybody's. */
+/* At the hard limit it would get SIGKILL, which may come from anybody. */
 static bool limit_time(unsigned int seconds)
 {
 	const struct rlimit limit = { seconds, seconds + 1 };
@@ -62,7 +62,7 @@ static bool drop_user(void)
 
 /*
  * malloc() and write(); x32 calls have other numbers.  Others fail, as a C library may
- * have uses for some that it can do without, like qsort() for sysinfo().
+ * use some that it can do without, like sysinfo() in qsort().
  */
 static bool filter_calls(void)
 {
@@ -102,8 +102,8 @@ static bool confine(pid_t parent, size_t memory, unsigned int seconds)
 	signal(SIGTERM, SIG_DFL);
 	be_first_to_go();
 	/*
-	 * What is written to a file in memory is not of the address space: nothing but a
-	 * pipe is written to.  A change of user forgets the signal.
+	 * Data written to a file in memory does not count as address space: only pipes
+	 * are written to.  A change of user resets the parent-death signal.
 	 */
 	return limit(RLIMIT_AS, space + memory) && limit_time(seconds) &&
 	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) &&
@@ -113,15 +113,15 @@ static bool confine(pid_t parent, size_t memory, unsigned int seconds)
 }
 
 /*
- * @out as descriptor 3, the @nr at @keep as those from SANDBOX_FD on, and no other: not
- * even those of stdio, so that a stray message goes nowhere.
+ * @out as descriptor 3, the @nr at @keep from SANDBOX_FD on, and no other: not even
+ * stdio, so that a stray message goes nowhere.
  */
 static bool keep_descriptors(int out, const int *keep, size_t nr)
 {
 	const int above = SANDBOX_FD + nr;
 	int moved[1 + SANDBOX_KEPT];
 
-	/* Else one would take the place of another. */
+	/* Otherwise one would overwrite another. */
 	for (size_t i = 0; i <= nr; i++) {
 		moved[i] = fcntl(i ? keep[i - 1] : out, F_DUPFD, above);
 		if (moved[i] < 0)
@@ -135,7 +135,7 @@ static bool keep_descriptors(int out, const int *keep, size_t nr)
 	return !close_range(above, ~0U, 0);
 }
 
-/* What a process is started with. */
+/* Arguments of a new process. */
 struct start {
 	sandbox_work work;
 	void *arg;
@@ -194,8 +194,8 @@ int sandbox_start_with(struct sandbox *sandbox, sandbox_work work, void *arg,
 }
 
 /*
- * Waits for what @fd tells of the process; from the deadline on, or without @fd, that is
- * that it was killed: no alarm ends a process that has been stopped.
+ * Waits for @fd to report on the process.  After the deadline, or without @fd, that is
+ * when it was killed: no alarm ends a stopped process.
  */
 static void wait_for(const struct sandbox *sandbox, int fd)
 {
@@ -228,7 +228,7 @@ const char *sandbox_end(struct sandbox *sandbox, bool *own)
 	int status, fd = syscall(SYS_pidfd_open, sandbox->pid, 0);
 
 	*own = false;
-	/* Whoever reads no more is not to be waited for. */
+	/* Do not wait for a process that nobody reads from. */
 	close(sandbox->from);
 	wait_for(sandbox, fd);
 	if (fd >= 0)

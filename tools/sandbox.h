@@ -9,41 +9,42 @@
 
 struct sandbox {
 	pid_t pid;
-	int from;		/* what it writes */
-	time_t deadline;	/* now_seconds() when it is killed */
+	int from;		/* its output */
+	time_t deadline;	/* now_seconds() at which it is killed */
 };
 
-/* Writes to @out; what it returns is not looked at. */
+/* Writes to @out; its result is ignored. */
 typedef void (*sandbox_work)(void *arg, int out);
 
 /*
  * Starts a process that runs @work on a copy of this one's memory, with no other
- * descriptor than @out: a user that nobody is, no capability of root, no system call but those
- * that allocate memory, write and exit (seccomp), at most @memory bytes more than
- * it has and @seconds of CPU; ten times as long in all, be it stopped, and no longer than
- * this process.  Memory that is shared has to be MADV_DONTFORK.  A thread that holds a lock
- * leaves it held there.  Returns 0 or an errno.
+ * descriptor than @out: as an otherwise unused user, without root's capabilities, with
+ * only the system calls that allocate memory, write and exit (seccomp), at most @memory
+ * bytes more than it has and @seconds of CPU; ten times as long in real time, even if
+ * stopped, and no longer than this process.  Shared memory must be MADV_DONTFORK.  A
+ * lock held by a thread stays held there.  Returns 0 or an errno.
  */
 int sandbox_start(struct sandbox *sandbox, sandbox_work work, void *arg,
 		  size_t memory, unsigned int seconds);
 
-/* What descriptors may be left to it, and which the first one is. */
+/* How many descriptors it may keep, and the first of them. */
 #define SANDBOX_KEPT	8
 #define SANDBOX_FD	4
 
 /*
- * The same, and leaves it the @nr_keep descriptors at @keep, in that order from SANDBOX_FD
- * on, which it can map into memory; it can write to those that are pipes.
+ * The same, but lets it keep the @nr_keep descriptors at @keep, in that order from
+ * SANDBOX_FD on, which it can map into memory; it can write to pipes among them.
  */
 int sandbox_start_with(struct sandbox *sandbox, sandbox_work work, void *arg,
 		       const int *keep, size_t nr_keep, size_t memory, unsigned int seconds);
 
-/* Reads @len bytes that @work has written, all or false. */
+/* Reads @len bytes that @work has written; false unless all came. */
 bool sandbox_read(const struct sandbox *sandbox, void *data, size_t len);
 
 /*
- * Ends it; why it ended, as a string literal, or NULL if @work returned, or wrote what is not
- * read.  *@own is whether that is due to what @work does by itself, and would be so again.
+ * Ends it; returns why it ended, as a string literal, or NULL if @work returned, or
+ * wrote what is not read.  *@own is whether @work itself caused that, and would do so
+ * again.
  */
 const char *sandbox_end(struct sandbox *sandbox, bool *own);
 

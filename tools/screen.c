@@ -10,7 +10,7 @@
 #include "report/text.h"
 #include "screen.h"
 
-/* The other screen, without a cursor; and back. */
+/* The alternate screen, without a cursor; and back. */
 #define ENTER	"\033[?1049h\033[?25l"
 #define LEAVE	"\033[?25h\033[?1049l"
 #define HOME	"\033[H"
@@ -20,7 +20,7 @@
 static struct termios before;
 static bool taken;
 
-/* What one cannot see is not told to anybody, so no error is. */
+/* Output that cannot be seen interests nobody, so errors are ignored. */
 static void put(const char *text, size_t len)
 {
 	while (len) {
@@ -69,7 +69,7 @@ char screen_key(void)
 
 	if (!taken || poll(&keys, 1, 0) != 1)
 		return 0;
-	/* Of a terminal that is gone nobody can end this any more. */
+	/* With the terminal gone nobody can end this any more. */
 	return read(STDIN_FILENO, &key, 1) == 1 ? key : keys.revents & POLLHUP ? 'q' : 0;
 }
 
@@ -91,7 +91,10 @@ static struct winsize size_of(void)
 	return size;
 }
 
-/* All at once, so that it does not flicker; the last line has no end, which would scroll. */
+/*
+ * In one write, so that it does not flicker; the last line has no newline, which would
+ * scroll.
+ */
 void screen_show(const char *text)
 {
 	const struct winsize size = size_of();

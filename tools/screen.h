@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A terminal that one program has for itself, until it ends in whatever way but SIGKILL.
+ * A terminal that one program has to itself, until it ends in any way but SIGKILL.
  */
 #ifndef SCREEN_H
 #define SCREEN_H
@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Takes it; false if standard input and output are no terminal. */
+/* Takes the terminal; false if standard input and output are not one. */
 bool screen_begin(void);
 
-/* Gives it back as it was; at exit it is called, too. */
+/* Restores it; also called at exit. */
 void screen_end(void);
 
 /* As much of the lines of @text, which is clean, as there is room for. */
@@ -20,7 +20,7 @@ void screen_show(const char *text);
 /* A key that was pressed since, or 0. */
 char screen_key(void);
 
-/* @text cut off for a line of @columns, as bytes; a character takes one column. */
+/* @text cut for a line of @columns, in bytes; a character takes one column. */
 size_t screen_fits(const char *text, size_t len, size_t columns);
 
 #endif

@@ -10,9 +10,9 @@
 #include "tool.h"
 
 #define STACKS	"options/userstacktrace_delay"
-/* The name of the instance of names has that in addition. */
+/* Suffix of the instance for names. */
 #define OF_NAMES "-names"
-/* Of a clock that all CPUs agree on. */
+/* A clock that all CPUs agree on. */
 #define CLOCK	"mono"
 /* All names of a program come at once. */
 #define NAMES_KIB	16384
@@ -76,7 +76,7 @@ static void list_add(char ***list, const char *text)
 	(*list)[len + 1] = NULL;
 }
 
-/* Whether there is that event, and it can be enabled. */
+/* Does that event exist, and can it be enabled? */
 static bool try_event(struct session *session, const char *system,
 		      const char *event)
 {
@@ -152,7 +152,7 @@ static int disable_event(struct session *session, const char *system,
 	return tracefs_event_disable(session->instance, system, event);
 }
 
-/* One by one: a system may have hundreds that are not asked for. */
+/* One by one: a system may have hundreds that are not wanted. */
 static int read_format(struct session *session, const char *system,
 		       const char *event)
 {
@@ -193,7 +193,7 @@ static struct tracefs_instance *make_instance(const char *suffix)
 	return instance;
 }
 
-/* Whether all tasks are to tell of fewer waits than they do now. */
+/* Must all tasks report fewer waits than they do now? */
 static bool must_set_min(const struct session *session)
 {
 	char *text = tracefs_instance_file_read(NULL, MIN_WAIT, NULL);
@@ -204,8 +204,8 @@ static bool must_set_min(const struct session *session)
 }
 
 /*
- * It goes with this process from here on, and so does that of names, once it is there.
- * What is set of all instances, is so for as long.
+ * From here on the instances go with this process, that for names once it exists.
+ * Settings for all instances last as long.
  */
 static void guard_instances(const struct session *session, bool names)
 {
@@ -225,7 +225,7 @@ static void guard_instances(const struct session *session, bool names)
 	free(other);
 }
 
-/* Somebody else may have shorter ones told. */
+/* Somebody else may want shorter ones. */
 static int filter_waits(struct session *session, const char *system, const char *event)
 {
 	char *filter = format("ns >= %lu000", session->min_wait_us);
@@ -246,7 +246,7 @@ static void set_buffer(struct tracefs_instance *instance, unsigned long kib)
 
 /* ------------------------------------------------------------------- names */
 
-/* It is there while a process has it, too, which may not have started yet. */
+/* It also exists while a process has it, which may not have started yet. */
 static void define_names(struct session *session)
 {
 	session->defined = !tracefs_event_file_exists(NULL, "user_events", "codectl_name",
@@ -340,8 +340,8 @@ static bool follow_new_threads(struct session *session, pid_t pid,
 }
 
 /*
- * Who is followed has those followed that it starts: once there is no other
- * thread, none can come from one that is not.
+ * Tasks that a followed task starts are followed, too: once there is no other thread,
+ * none can come from an unfollowed one.
  */
 void session_follow_process(struct session *session, pid_t pid)
 {

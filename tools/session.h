@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An instance of tracefs of our own, which goes when we do, and another one if names
- * of compiled code are wanted: an event in the first would be one with a stack.
+ * A tracefs instance of our own, which goes when we do, and another one if names of
+ * compiled code are wanted: in the first one their event would have a stack.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -12,26 +12,32 @@
 
 struct session {
 	struct tracefs_instance *instance;
-	struct tracefs_instance *names;	/* of the event of names, or NULL */
+	struct tracefs_instance *names;	/* for the event of names, or NULL */
 	bool defined;		/* that event, by us */
 	struct tep_handle *tep;
-	char **events;		/* SYSTEM:EVENT; ends with NULL */
-	unsigned long min_wait_us;	/* of task_waited, if that is one of them */
-	bool kernel;		/* their stacks of the kernel, too */
+	char **events;		/* SYSTEM:EVENT; NULL-terminated */
+	unsigned long min_wait_us;	/* for task_waited, if that is one of them */
+	bool kernel;		/* include their kernel stacks */
 };
 
-/* Each of these exits with the reason if it cannot be done. */
+/* Each of these exits with the reason on failure. */
 
-/* That tracefs is there, may be used, and has deferred user stacks. */
+/* Checks that tracefs exists, may be used, and has deferred user stacks. */
 void session_check(void);
 
-/* Notes the events of that name, SYSTEM:EVENT or EVENT. */
+/* Adds the events with that name, SYSTEM:EVENT or EVENT. */
 void session_add_event(struct session *session, const char *name);
 
-/* As session_add_event(), of codectl:task_waited for waits that are as long, and task_wakes. */
+/*
+ * As session_add_event(), for codectl:task_waited with waits of that length, and
+ * task_wakes.
+ */
 void session_add_waits(struct session *session, unsigned long min_us, bool wakers);
 
-/* The instance, with deferred user stacks, and nothing enabled; and that of names. */
+/*
+ * Creates the instance, with deferred user stacks, and nothing enabled; and that for
+ * names.
+ */
 void session_open(struct session *session, unsigned long buffer_kib, bool names);
 
 /* Only threads of that process, and what they start from then on. */
@@ -43,10 +49,10 @@ void session_leave_out(struct session *session, pid_t tid);
 
 void session_start(struct session *session);
 
-/* No events any more; stacks still come. */
+/* No more events; stacks still come. */
 void session_stop(struct session *session);
 
-/* The kernel is to explain all ids once more. */
+/* Makes the kernel explain all ids once more. */
 void session_explain_ids(struct session *session);
 
 /* Removes the instance. */

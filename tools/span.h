@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Some bytes of a buffer that somebody else has filled: no NUL at its end.
+ * Bytes of a buffer that somebody else has filled: no NUL at the end.
  */
 #ifndef SPAN_H
 #define SPAN_H
@@ -60,7 +60,7 @@ static inline int hex_digit(char c)
 	return -1;
 }
 
-/* All of @span as a hexadecimal number, with or without 0x; false if it is none. */
+/* All of @span as a hexadecimal number, with or without 0x; false if it is not one. */
 static inline bool span_hex(struct span span, uint64_t *value)
 {
 	span_skip(&span, "0x");

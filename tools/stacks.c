@@ -6,24 +6,24 @@
 #include "stacks.h"
 #include "tool.h"
 
-/* What a tree, a list and malloc() take for an item. */
+/* Overhead of a tree, a list and malloc() per item. */
 #define OVERHEAD	64
 
 size_t stacks_max_bytes = 1UL << 30;
 
 struct thread {
 	int32_t tid;		/* first, for by_tid() */
-	pid_t pid;		/* of its process; 0: not known yet */
-	unsigned long long start;	/* since boot; 0: it had ended */
-	time_t looked;		/* when, whether it is still the one of that number */
-	char *comm, *cgroup;	/* NULL: not known */
-	bool told;		/* @comm is of saved_cmdlines */
+	pid_t pid;		/* of its process; 0 if not known yet */
+	unsigned long long start;	/* since boot; 0 if it had ended */
+	time_t looked;		/* when it was last checked to be the same thread */
+	char *comm, *cgroup;	/* NULL if unknown */
+	bool told;		/* @comm is from saved_cmdlines */
 };
 
 struct kept {
 	struct thread *thread;	/* for its process */
 	uint32_t stop, nr;
-	uint32_t stack;		/* of the profile, once that is filled */
+	uint32_t stack;		/* in the profile, once that is filled */
 	struct frame *frames;
 };
 
@@ -31,7 +31,7 @@ struct kept {
 struct counted {
 	const struct kept *kept;
 	const struct thread *thread;
-	const struct thread *woken;	/* that it has woken, or NULL */
+	const struct thread *woken;	/* the one it has woken, or NULL */
 	uint64_t tick;
 	struct traced_event event;
 	unsigned long count;
@@ -45,7 +45,7 @@ struct list {
 struct stacks {
 	void *tree;		/* of struct kept */
 	void *counts;		/* tree of struct counted */
-	void *threads;		/* tree of struct thread: the latest of each number */
+	void *threads;		/* tree of struct thread: the latest with each number */
 	struct list kept, counted, all_threads;
 	size_t bytes;		/* of these */
 	uint64_t start;
@@ -135,7 +135,7 @@ static unsigned long long start_of(int32_t tid)
 	if (file)
 		fclose(file);
 	text[len] = '\0';
-	/* The 22nd field, and the 20th after the name, which may have anything. */
+	/* The 22nd field, and the 20th after the name, which may contain anything. */
 	at = strrchr(text, ')');
 	for (int i = 0; at && i < 20; i++)
 		at = strchr(at + 1, ' ');
@@ -144,7 +144,7 @@ static unsigned long long start_of(int32_t tid)
 	return start;
 }
 
-/* Whether the number has been given to another thread since. */
+/* Has the number been given to another thread since? */
 static bool is_another(struct thread *thread)
 {
 	time_t now = now_seconds();
@@ -218,8 +218,8 @@ static void take_name(struct thread *thread, const char *name)
 }
 
 /*
- * A name may have a newline, and tell of others: those that are known stay, and of two for one
- * thread neither is believed.
+ * A name may contain a newline, and lines for others: known names stay, and of two for
+ * one thread neither is believed.
  */
 void stacks_find_names(struct stacks *stacks, const char *saved_cmdlines)
 {
@@ -249,7 +249,7 @@ pid_t stacks_process(struct stacks *stacks, int32_t tid)
 
 /* ------------------------------------------------------------------- stacks */
 
-/* False, and takes nothing, where that would be too much. */
+/* False, and takes nothing, if that would be too much. */
 static bool take_bytes(struct stacks *stacks, size_t bytes)
 {
 	bytes += OVERHEAD;
@@ -259,7 +259,7 @@ static bool take_bytes(struct stacks *stacks, size_t bytes)
 	return true;
 }
 
-/* Threads whose process is known need not be told apart. */
+/* Threads whose process is known need not be distinguished. */
 static int compare_owners(const struct thread *a, const struct thread *b)
 {
 	if (a->pid != b->pid)
@@ -298,7 +298,7 @@ static int compare_counted(const void *one, const void *other)
 	return a->event.kind < b->event.kind ? -1 : a->event.kind > b->event.kind;
 }
 
-/* NULL: it is left out. */
+/* NULL: it is dropped. */
 static const struct kept *keep_stack(struct stacks *stacks, const struct join_stack *stack)
 {
 	struct kept key = {
@@ -380,7 +380,7 @@ static uint32_t push_mark(struct profile *profile, uint32_t caller, char *text)
 	return profile_stack(profile, caller, frame);
 }
 
-/* What a stack that ends early lacks is its outermost frame. */
+/* A stack that ends early lacks its outermost frame. */
 static uint32_t push_stack(const struct kept *kept, struct frames *frames,
 			   struct profile *profile, uint32_t stack)
 {
@@ -392,7 +392,7 @@ static uint32_t push_stack(const struct kept *kept, struct frames *frames,
 	return stack;
 }
 
-/* Under the task that was woken there is who did it, and then how. */
+/* Below the woken task comes the task that woke it, and then how. */
 static uint32_t push_waker(const struct counted *counted, struct frames *frames,
 			   struct profile *profile)
 {

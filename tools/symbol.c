@@ -17,27 +17,30 @@
 #include "symbol.h"
 #include "tool.h"
 
-/* Bytes of all answers, and of those for an owner. */
+/* Limit for the bytes of all answers, and of those for an owner. */
 #define ANSWERS_MAX	(256UL << 20)
 #define OWNER_ANSWERS_MAX	(64UL << 20)
 
 unsigned int holder_seconds = 60, holder_seconds_in_all = 300;
 volatile sig_atomic_t symbols_stop;
 
-/* In a container that root has made users may be many: those beyond share a process. */
+/*
+ * In a container that root has made there may be many users: those beyond share a
+ * process.
+ */
 #define MAX_HOLDERS	128
-/* How long a recording may wait until a file is taken to be opened, once for each process. */
+/* How long a recording may wait for a file to be taken, once for each process. */
 #define OPEN_MS		1000
-/* Between two looks at symbols_stop. */
+/* Time between two checks of symbols_stop. */
 #define STEP_MS		500
 
 /* The process for an owner. */
 struct holder {
 	struct holder *next;
-	bool of_ended;		/* of processes that had ended, and of users beyond MAX_HOLDERS */
+	bool of_ended;		/* for processes that had ended, and users beyond MAX_HOLDERS */
 	uid_t owner;
 	pid_t pid;
-	int channel;		/* -1: it has gone, or does not answer */
+	int channel;		/* -1: it is gone, or does not answer */
 	bool late;		/* it has not taken a file in time */
 	int64_t waited_ms;	/* for answers */
 	struct symbols *symbols;
@@ -55,7 +58,7 @@ struct symbol_file {
 	struct symbol_file *next;
 	struct holder *holder;
 	uint32_t number;
-	bool lost;		/* not all that was asked for has been answered */
+	bool lost;		/* not all requests have been answered */
 	uint32_t build_id_len;
 	uint8_t build_id[BUILD_ID_MAX];
 	void *found;		/* tree by offset */
@@ -160,7 +163,7 @@ static bool is_ready(const struct holder *holder, int ms)
 	return poll(&room, 1, ms) == 1;
 }
 
-/* False if it has gone, or takes nothing. */
+/* False if it is gone, or takes nothing. */
 static bool send_request(struct holder *holder, const struct holder_request *request,
 			 const int *given)
 {
@@ -188,7 +191,7 @@ static void lose(struct symbol_file *file)
 	file->lost = true;
 }
 
-/* While it is recorded, nobody waits: a file that is not taken has no names. */
+/* During a recording nobody waits: a file that is not taken has no names. */
 static void send_file(struct symbol_file *file, const struct holder_request *request)
 {
 	struct holder *holder = file->holder;
@@ -260,7 +263,7 @@ void symbols_free(struct symbols *symbols)
 
 /* -------------------------------------------------------------------- answers */
 
-/* The offsets that are wanted, in a file that nobody can change, or -1. */
+/* The wanted offsets, in a file that nobody can change; or -1. */
 static int write_offsets(const struct symbol_file *file)
 {
 	int fd = memfd_create("offsets", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -281,7 +284,7 @@ static int write_offsets(const struct symbol_file *file)
 	return copy;
 }
 
-/* For holder_seconds, unless @holder has been waited for too long before. */
+/* Waits holder_seconds, unless @holder has already taken too long. */
 static bool wait_for(struct holder *holder, int fd, short events)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = events };
@@ -291,7 +294,7 @@ static bool wait_for(struct holder *holder, int fd, short events)
 	int64_t waited = 0;
 	int ready = 0;
 
-	/* A signal that comes right before poll() does not interrupt it. */
+	/* A signal right before poll() does not interrupt it. */
 	for (; ready <= 0 && waited < most && !symbols_stop; waited = now_ms() - before)
 		ready = poll(&poll_fd, 1, most - waited < STEP_MS ? most - waited : STEP_MS);
 	holder->waited_ms += waited;
@@ -306,7 +309,7 @@ static bool may_answer(struct holder *holder, size_t len)
 	       holder->symbols->answered <= ANSWERS_MAX;
 }
 
-/* Until its end, or @holder is given up. */
+/* Until the end, or until @holder is given up. */
 static void read_answers(struct holder *holder, int from, FILE *to)
 {
 	static char buffer[1 << 16];
@@ -325,7 +328,7 @@ static void read_answers(struct holder *holder, int from, FILE *to)
 }
 
 /*
- * What is not answered has no name; there are no answers for a file that is not there, either,
+ * What is not answered has no name.  For a missing file there are no answers, either,
  * but signs of life, until their end.
  */
 static void take_answers(struct symbol_file *file, struct span answers)

@@ -3,8 +3,8 @@
  * Names of functions: in files that processes have mapped, and in perf maps.
  *
  * Nobody knows what is in these, or who serves them.  For each owner of processes one
- * process opens them, which no other owner's files wait for; a process without privileges
- * reads them.
+ * process opens them, so that no other owner's files wait for them; a process without
+ * privileges reads them.
  */
 #ifndef SYMBOL_H
 #define SYMBOL_H
@@ -17,21 +17,21 @@
 
 #include "trace_record.h"
 
-/* Of a function that was compiled into another one, or of which there is one. */
+/* A function, possibly compiled into another one. */
 struct function {
 	char *name;		/* escaped and demangled */
-	char *source;		/* the file, escaped; NULL if that is not known */
+	char *source;		/* the file, escaped; NULL if unknown */
 	uint32_t line;
 };
 
 /*
- * What is at an address.  @inlined: those that were compiled into the one of the symbol, the
- * innermost first, and where in each.
+ * What is at an address.  @inlined: functions that were compiled into the one of the
+ * symbol, the innermost first, and the place in each.
  */
 struct symbol {
 	char *name;		/* escaped and demangled; NULL if there is none */
-	uint64_t offset;	/* of the address, from its start */
-	char *source;		/* where in it, as above */
+	uint64_t offset;	/* distance of the address from its start */
+	char *source;		/* the place in it, as above */
 	uint32_t line;
 	struct function *inlined;
 	size_t nr_inlined;
@@ -39,7 +39,7 @@ struct symbol {
 
 void symbol_free(struct symbol *symbol);
 
-/* Set by a handler of signals: nobody waits for names any more. */
+/* Set by a signal handler: stop waiting for names. */
 extern volatile sig_atomic_t symbols_stop;
 
 struct symbols;
@@ -49,22 +49,24 @@ struct symbols *symbols_new(void);
 void symbols_free(struct symbols *symbols);
 
 /*
- * A file of the process @pid, which may have ended: what it has mapped of the device and
- * inode of @record, or what has its path there, or here if it has ended.  It has no names
- * unless it has the build-id of @record, which may lack one if it has a device and inode.
+ * A file of the process @pid, which may have ended: what it has mapped with the device
+ * and inode of @record, or what is at the path there, or here if it has ended.  It has
+ * no names unless it has the build-id of @record, which may lack one if it has a device
+ * and inode.
  */
 struct symbol_file *symbols_add_file(struct symbols *symbols, pid_t pid,
 				     const struct file_record *record);
 
 /*
- * The perf map of @pid, a process that runs at best: then it is known whose map it is and in
- * which container, later.  Read once names are asked for, or as it was found here.
+ * The perf map of @pid, preferably a running process: then its owner and container are
+ * known later.  It is read once names are asked for, or as it was found here.
  */
 struct symbol_file *symbols_add_map(struct symbols *symbols, pid_t pid);
 
 /*
- * Looks up what is at @offset, in the unit of the file or an address, along with what was
- * wanted before: many at once take little more time than one.  It stays the file's.
+ * Requests what is at @offset, in the unit of the file or an address, to be looked up
+ * along with earlier requests: many at once take little more time than one.  It stays
+ * the file's.
  */
 void symbol_want(struct symbol_file *file, uint64_t offset);
 const struct symbol *symbol_find(struct symbol_file *file, uint64_t offset);
@@ -72,7 +74,7 @@ const struct symbol *symbol_find(struct symbol_file *file, uint64_t offset);
 /* The build-id of the file, once something in it was found, and its length, or 0. */
 size_t symbol_build_id(const struct symbol_file *file, const uint8_t **build_id);
 
-/* How many files have not been asked, or not answered in time and in full. */
+/* How many files were not asked, or did not answer in time and in full. */
 unsigned long symbols_lost(const struct symbols *symbols);
 
 #endif

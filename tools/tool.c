@@ -94,7 +94,7 @@ unsigned long need_number(const char *what, const char *text)
 	return number;
 }
 
-/* As the kernel keeps it, which may have cut it. */
+/* Compares with the kernel's name, which may be cut. */
 static bool is_called(const char *pid, const char *name)
 {
 	char *path = format("/proc/%s/comm", pid), comm[64] = "";

@@ -22,41 +22,41 @@ int cmd_top(int argc, char **argv);
 int cmd_sframe(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 
-/* One line on standard error, and exit with EXIT_FAILED or EXIT_USAGE. */
+/* Prints one line on standard error, and exits with EXIT_FAILED or EXIT_USAGE. */
 void die(const char *format, ...)
 	__attribute__((noreturn, format(printf, 1, 2)));
 void die_usage(const char *format, ...)
 	__attribute__((noreturn, format(printf, 1, 2)));
 
-/* 0, if all of standard output could be written. */
+/* 0 if all of standard output could be written. */
 int finish_output(void);
 
 /* @memory, unless there was none. */
 void *need(void *memory);
 
-/* For what fails for want of memory alone. */
+/* For calls that can only fail for lack of memory. */
 static inline void need_done(int failed)
 {
 	if (failed)
 		need(NULL);
 }
 
-/* A string of its own, as printf() prints it. */
+/* A string of its own, formatted as by printf(). */
 char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Exits where the kernel has no codectl, or has it switched off. */
+/* Exits if the kernel has no codectl, or has it switched off. */
 void need_codectl(void);
 
 /*
- * The process whose id @text is, the only one that is called so, or this one for "self";
- * exits unless it is there.
+ * The process with the id @text, the only one with that name, or this one for "self";
+ * exits unless it exists.
  */
 pid_t need_pid(const char *text);
 
 /* A number of at least 1; exits if @text is none. */
 unsigned long need_number(const char *what, const char *text);
 
-/* Exits with what @error means, of using /proc/PID/NAME. */
+/* Exits with the meaning of @error when using /proc/PID/NAME. */
 void die_proc(pid_t pid, const char *name, int error)
 	__attribute__((noreturn));
 
@@ -67,20 +67,20 @@ char *proc_value(pid_t pid, const char *name, const char *key);
 int open_proc(pid_t pid, const char *name);
 
 /*
- * The @len bytes at @text, which somebody else made, as a string of its own:
- * control characters, and what is in @also, as \ooo.
+ * The @len bytes at @text, which somebody else made, as a string of its own: control
+ * characters, and those in @also, become \ooo.
  */
 char *escape(const char *text, size_t len, const char *also);
 
-/* Where memory runs out, this process: what it does can be done again. */
+/* If memory runs out, kill this process: its work can be repeated. */
 void be_first_to_go(void);
 
-/* Of a clock that nobody sets, and that stands still in suspend. */
+/* A clock that nobody sets, and that stops during suspend. */
 time_t now_seconds(void);
 int64_t now_ms(void);
 uint64_t now_ns(void);
 
-/* Adds to @sum, but not beyond UINT64_MAX. */
+/* Adds to @sum, saturating at UINT64_MAX. */
 static inline void add_ns(uint64_t *sum, uint64_t ns)
 {
 	if (__builtin_add_overflow(*sum, ns, sum))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * codectl top: where time is spent on the CPUs, now.
+ * codectl top: where the CPUs spend time, now.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -17,9 +17,9 @@
 #include "symbol.h"
 #include "tool.h"
 
-/* Between two looks at what perf has, and at the keys. */
+/* Time between two checks of perf's output, and of the keys. */
 #define STEP_MS		100
-/* Of each CPU, which perf itself takes part of. */
+/* For each CPU; perf itself takes part of it. */
 #define HERTZ		199
 /* Names that are not there by then are left out. */
 #define NAMES_SECONDS		5
@@ -28,16 +28,16 @@
 struct top {
 	struct perf_options perf;
 	double seconds;
-	unsigned long count;	/* of tables; 0: no end */
+	unsigned long count;	/* of tables; 0 for no end */
 	enum row_order order;
-	enum group group;	/* GROUP_MAX: none */
+	enum group group;	/* GROUP_MAX if none */
 	bool json, screen, no_attach;
 	struct attach_child attach;
 	struct cpu_samples *samples;
 	struct perf_stream *stream;
 	struct perf_child child;
 	struct cpu_counts before;
-	char *shown;		/* the latest table's head, and profile */
+	char *shown;		/* the head of the latest table, and its profile */
 	struct profile *profile;
 };
 
@@ -172,7 +172,7 @@ static void show(const struct top *top)
 	free(text);
 }
 
-/* What is lost is said where it is missing. */
+/* Losses are reported where they are missing. */
 static char *describe(struct top *top, double seconds)
 {
 	const struct cpu_counts now = cpu_samples_counts(top->samples);
@@ -186,7 +186,7 @@ static char *describe(struct top *top, double seconds)
 	return head;
 }
 
-/* User stacks that have not come within a period are those of who is blocked. */
+/* User stacks that have not come within a period are those of blocked tasks. */
 static void renew(struct top *top, double seconds)
 {
 	const uint64_t latest = cpu_samples_latest(top->samples);
@@ -239,7 +239,7 @@ static void take_keys(struct top *top)
 	}
 }
 
-/* False once there is nothing more to come. */
+/* False once nothing more will come. */
 static bool wait_for_period(struct top *top)
 {
 	const int64_t end = now_ms() + top->seconds * 1000;
@@ -280,7 +280,7 @@ int cmd_top(int argc, char **argv)
 	holder_seconds_in_all = NAMES_SECONDS_IN_ALL;
 	interrupt_names();
 	interrupt_catch();
-	/* As the terminal is set back first. */
+	/* The terminal is restored first. */
 	interrupt_catch_also(SIGQUIT);
 	top.samples = cpu_samples_new(top.perf.kernel);
 	top.stream = perf_stream_new(cpu_samples_take, top.samples);

@@ -28,7 +28,7 @@ const char *stop_name(uint32_t stop)
 struct wanted {
 	const char *name;
 	struct record_field *field;
-	uint32_t size;		/* 0: goes on to the end of the record */
+	uint32_t size;		/* 0: extends to the end of the record */
 };
 
 static bool read_fields(struct tep_event *event, const struct wanted *wanted)
@@ -173,7 +173,7 @@ bool cookie_record_parse(struct cookie_record *to,
 	       get_u32(&record, layout->cookie.event, &to->event);
 }
 
-/* Each is of one of the frames. */
+/* Each belongs to one of the frames. */
 static bool set_codes(struct stack_record *to, const uint64_t code[][2],
 		      uint32_t nr)
 {
@@ -253,7 +253,7 @@ bool file_record_parse(struct file_record *to,
 	return to->id != 0;
 }
 
-/* A word of length and distance from its own end: __rel_loc. */
+/* A word with the length and the distance from its own end: __rel_loc. */
 static bool get_text(const struct record *record, struct record_field field, char *to,
 		     size_t max)
 {

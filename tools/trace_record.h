@@ -28,14 +28,14 @@ enum stack_stop {
 	STOP_MAX
 };
 
-/* Of @stop, whatever its value. */
+/* The name of @stop, whatever its value. */
 const char *stop_name(uint32_t stop);
 
 struct frame {
 	uint64_t offset;	/* in the unit of @id */
 	uint64_t id;		/* of a file or a registration, or 0 */
-	uint64_t exact;		/* 1: of an instruction; 0: a return address */
-	uint64_t code_id;	/* of a function in a granule map, or 0 */
+	uint64_t exact;		/* 1: the address of an instruction; 0: a return address */
+	uint64_t code_id;	/* of the function in a granule map, or 0 */
 };
 
 struct cookie_record {
@@ -43,7 +43,7 @@ struct cookie_record {
 	uint32_t event;		/* type of the event that it belongs to */
 };
 
-/* All of a stack, or @count frames of it from @first on. */
+/* A whole stack, or @count frames of it from @first on. */
 struct stack_record {
 	uint64_t cookie;
 	uint64_t time;		/* of the trace's clock, if the caller sets it */
@@ -51,19 +51,19 @@ struct stack_record {
 	struct frame frames[RECORD_MAX_FRAMES];
 };
 
-/* What the offsets of frames with an id are. */
+/* What the offsets of frames with an id count. */
 enum frame_unit {
 	UNIT_ADDRESS,
 	UNIT_FILE,		/* offset in the file */
-	UNIT_OBJECT,		/* from where the object starts in memory */
+	UNIT_OBJECT,		/* from the start of the object in memory */
 	UNIT_MAX
 };
 
 struct file_record {
 	uint64_t id, inode;
 	uint32_t dev_major, dev_minor;
-	bool verified, claimed;	/* the names; neither: there are none */
-	bool by_inode;		/* of a recorder: device and inode say which file it is */
+	bool verified, claimed;	/* the names; if neither, there are none */
+	bool by_inode;		/* from a recorder: device and inode identify the file */
 	uint32_t unit;		/* enum frame_unit, or one of a later kernel */
 	uint32_t build_id_len;
 	uint8_t build_id[BUILD_ID_MAX];
@@ -80,7 +80,7 @@ enum name_action {
 
 #define NAME_MAX_LEN		1000
 
-/* Of the user event codectl_name: codectl_names_event(3). */
+/* The user event codectl_name: codectl_names_event(3). */
 struct name_record {
 	uint64_t copy, id, start, len;
 	uint32_t pid;		/* as the process sees itself */
@@ -88,9 +88,9 @@ struct name_record {
 	char name[NAME_MAX_LEN + 1];
 };
 
-/* Of the events codectl:task_waited and task_wakes: codectl_trace(7). */
+/* The events codectl:task_waited and task_wakes: codectl_trace(7). */
 struct wait_record {
-	int32_t tid;		/* of the thread that has waited */
+	int32_t tid;		/* the thread that has waited */
 	uint64_t ns;
 	int64_t nr;		/* of the system call, or -1 */
 	uint64_t arg0, arg1;
@@ -98,23 +98,23 @@ struct wait_record {
 	bool compat;
 };
 
-/* More than the kernel takes at an event. */
+/* More than the kernel records at an event. */
 #define KERNEL_MAX_FRAMES	512
 
-/* Of the kernel, at the event that comes before it. */
+/* A kernel stack, at the event before it. */
 struct kernel_record {
 	uint32_t nr;
-	uint64_t address[KERNEL_MAX_FRAMES];	/* that they return to, the innermost first */
+	uint64_t address[KERNEL_MAX_FRAMES];	/* return addresses, the innermost first */
 };
 
-/* Where a field lies in a record. */
+/* Position of a field in a record. */
 struct record_field {
 	uint32_t offset, size;
 };
 
 /*
- * The types of the three records and where their fields are, as their format
- * files say; a type is -1 where there is none.
+ * The types of the three records and the positions of their fields, according to their
+ * format files; a type is -1 if there is none.
  */
 struct record_layout {
 	int cookie_type, stack_type, file_type;
@@ -146,7 +146,7 @@ struct kernel_layout {
 	struct record_field size, caller;
 };
 
-/* False if @tep lacks one of the records, or one has not the fields it must. */
+/* False if @tep lacks one of the records, or one lacks required fields. */
 bool record_layout_read(struct record_layout *layout, struct tep_handle *tep);
 
 /* False if the @len bytes at @data are no such record, whatever they are. */
@@ -160,17 +160,17 @@ bool file_record_parse(struct file_record *record,
 		       const struct record_layout *layout,
 		       const void *data, size_t len);
 
-/* The same of the user event. */
+/* The same for the user event. */
 bool name_layout_read(struct name_layout *layout, struct tep_handle *tep);
 bool name_record_parse(struct name_record *record, const struct name_layout *layout,
 		       const void *data, size_t len);
 
-/* The same of the event of codectl, task_waited or task_wakes. */
+/* The same for an event of codectl, task_waited or task_wakes. */
 bool wait_layout_read(struct wait_layout *layout, struct tep_handle *tep, const char *event);
 bool wait_record_parse(struct wait_record *record, const struct wait_layout *layout,
 		       const void *data, size_t len);
 
-/* The same of kernel_stack. */
+/* The same for kernel_stack. */
 bool kernel_layout_read(struct kernel_layout *layout, struct tep_handle *tep);
 bool kernel_record_parse(struct kernel_record *record, const struct kernel_layout *layout,
 			 const void *data, size_t len);

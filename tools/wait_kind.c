@@ -6,7 +6,7 @@
 #include "tool.h"
 #include "wait_kind.h"
 
-/* Later than the headers of Debian 12. */
+/* Newer than the headers of Debian 12. */
 #ifndef SYS_futex_wait
 #define SYS_futex_wait		455
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tasks wait for, as their system calls tell.
+ * What tasks wait for, according to their system calls.
  */
 #ifndef WAIT_KIND_H
 #define WAIT_KIND_H
@@ -27,20 +27,20 @@ enum wait_kind {
 /* For this program, which has started or stopped the task. */
 #define WAIT_OURS	NR_WAIT_KINDS
 
-/* Added to a kind: the task waited still when the recording ended. */
+/* Added to a kind: the task was still waiting when the recording ended. */
 #define WAIT_STILL	0x100
 
-/* Added to a kind: it is told by who ended the wait. */
+/* Added to a kind: reported by whoever ended the wait. */
 #define WAIT_WOKEN	0x200
 
-/* In the system call @nr, or in none: -1. */
+/* In the system call @nr; -1 if in none. */
 enum wait_kind wait_kind_of_call(int64_t nr);
 
 enum wait_kind wait_kind(const struct wait_record *record);
 
 /*
- * The name of the event, of a kind with one of these or none: "wait:futex", "blocked:futex",
- * "woken:futex".  It stays until the next call.
+ * The name of the event, for a kind with one of these or none: "wait:futex",
+ * "blocked:futex", "woken:futex".  Valid until the next call.
  */
 const char *wait_kind_name(uint32_t kind);
 

@@ -28,7 +28,7 @@ static const char * const names_text[] = {
 	[CODE_NAMES_CLAIMED]	= "claimed",
 };
 
-/* False where no registration covers @address. */
+/* False if no registration covers @address. */
 static bool query(int fd, pid_t pid, uint64_t address, struct registration *found)
 {
 	*found = (struct registration){
@@ -51,7 +51,10 @@ static bool query(int fd, pid_t pid, uint64_t address, struct registration *foun
 
 /* -------------------------------------------------------------- the mapping */
 
-/* False where nothing is mapped at @address; @found is in @line, which is for free(). */
+/*
+ * False if nothing is mapped at @address; @found points into @line, which is to be
+ * freed.
+ */
 static bool find_mapping(pid_t pid, uint64_t address, struct mapping *found, char **line)
 {
 	FILE *file = need(fdopen(open_proc(pid, "maps"), "r"));
@@ -103,7 +106,7 @@ static void print_mapping(const struct mapping *mapping, const char *path,
 		       *path ? ", " : "", path);
 }
 
-/* An address that was asked for. */
+/* A requested address. */
 struct asked {
 	uint64_t address, offset;	/* @offset: in @file */
 	bool mapped;
@@ -111,7 +114,7 @@ struct asked {
 	char *path;
 	struct registration registration;
 	bool registered;
-	struct symbol_file *file;	/* NULL: it is in none */
+	struct symbol_file *file;	/* NULL if it is in none */
 };
 
 static void print_source(const char *before, const char *source, uint32_t line)
@@ -168,7 +171,7 @@ static bool is_same_file(const struct mapping *a, const struct mapping *b)
 	return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
 }
 
-/* The mapping says which file it is, so that no build-id is needed. */
+/* The mapping identifies the file, so no build-id is needed. */
 static struct symbol_file *open_mapped(struct symbols *symbols, pid_t pid,
 				       const struct mapping *mapping)
 {

@@ -15,27 +15,27 @@
 #include "ready.h"
 #include "tables.h"
 
-/* How long what is mapped is collected before it is attached. */
+/* How long to collect mappings before attaching tables. */
 #define FOLLOW_MS	200
-/* How often all processes are looked at where records are lost without end. */
+/* How often to look at all processes if records keep getting lost. */
 #define LOOK_SECONDS	5
-/* How often progress is told where that is no terminal. */
+/* How often to report progress if the output is no terminal. */
 #define SAY_SECONDS	60
 /* Children of children that are followed. */
 #define MOST_DEEP	64
-/* How long files that anybody may have made are waited for at the start. */
+/* How long to wait at the start for files that anybody may have made. */
 #define FIRST_SECONDS	300
 
 struct attach {
-	struct tables tables;	/* of what was named */
-	struct keepers keepers;	/* for all there is */
-	struct follow *follow;	/* NULL unless that is wanted */
+	struct tables tables;	/* for what was named */
+	struct keepers keepers;	/* for everything */
+	struct follow *follow;	/* NULL unless wanted */
 	pid_t *pid;		/* of the processes that were named */
 	size_t nr_pids;
 	const char *store_path;
 	bool all, some;		/* some: those that were named */
-	bool lost;		/* not all that was mapped since was told of */
-	time_t looked;		/* when it was looked for */
+	bool lost;		/* some mappings since then were not reported */
+	time_t looked;		/* when they were last looked for */
 };
 
 static volatile sig_atomic_t ended, asked;
@@ -52,7 +52,7 @@ static void ask(int sig)
 	asked = 1;
 }
 
-/* What those that were named and all others have. */
+/* For what was named, and for all others. */
 static struct keep_counts count(const struct attach *a, bool more)
 {
 	struct keep_counts sum = keepers_sum(&a->keepers);
@@ -91,7 +91,7 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-/* Whether it was named, or comes from one that was. */
+/* Was it named, or does it descend from one that was? */
 static bool is_named(const struct attach *a, pid_t pid)
 {
 	for (int deep = 0; pid && deep < MOST_DEEP; deep++) {
@@ -119,7 +119,7 @@ static void look_at_named(struct attach *a)
 		files_add_process(&a->tables.files, a->pid[i]);
 }
 
-/* What is mapped is told to whoever it belongs to. */
+/* Passes each mapping to whoever is responsible. */
 static void follow_mappings(struct attach *a, int ms)
 {
 	a->lost |= a->all ? follow_wait(a->follow, ms, keepers_tell, &a->keepers) :
@@ -150,7 +150,7 @@ static void say_progress(const struct keep_counts *sum, bool terminal)
 	}
 }
 
-/* All that there are tables to be made for at the start, which may take minutes. */
+/* Attaches all tables to be made at the start, which may take minutes. */
 static void attach_first(struct attach *a)
 {
 	bool terminal = isatty(STDERR_FILENO), more;
@@ -169,7 +169,7 @@ static void attach_first(struct attach *a)
 		say_progress(&sum, terminal);
 		if (sum.state == KEEP_BUSY)
 			busy = now_seconds();
-		/* What anybody may have made may be without end. */
+		/* Files that anybody may have made may be without end. */
 		else if (now_seconds() - busy >= FIRST_SECONDS)
 			break;
 	} while (sum.state != KEEP_DONE && !ended);
@@ -178,7 +178,7 @@ static void attach_first(struct attach *a)
 	report(&sum);
 }
 
-/* Each table takes a descriptor.  Returns the limit that there was. */
+/* Each table takes a descriptor.  Returns the previous limit. */
 static struct rlimit raise_limit(void)
 {
 	struct rlimit was, limit;
@@ -193,19 +193,19 @@ static struct rlimit raise_limit(void)
 static void catch_signals(void)
 {
 	const struct sigaction to_end = { .sa_handler = end }, to_ask = { .sa_handler = ask };
-	/* That may close. */
+	/* The terminal may close. */
 	bool terminal = isatty(STDIN_FILENO) || isatty(STDERR_FILENO);
 
 	sigaction(SIGINT, &to_end, NULL);
 	sigaction(SIGTERM, &to_end, NULL);
-	/* Whoever has it ignored, as nohup does, means it. */
+	/* Whoever has it ignored, as nohup does, wants that. */
 	if (!terminal)
 		sigaction(SIGHUP, &to_ask, NULL);
 	else if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
 		sigaction(SIGHUP, &to_end, NULL);
 }
 
-/* Until the command has ended, or this process is told to. */
+/* Until the command has ended, or this process is told to end. */
 static void stay(struct attach *a, struct child *child)
 {
 	bool look;
@@ -271,10 +271,10 @@ static void parse_options(struct attach *a, int argc, char **argv)
 	}
 }
 
-/* The files ahead of "--"; returns the command after it, or NULL. */
+/* The files before "--"; returns the command after it, or NULL. */
 static char **add_arguments(struct attach *a, int argc, char **argv)
 {
-	/* getopt_long() has passed over a "--" in the first place. */
+	/* getopt_long() has already skipped a "--" at the start. */
 	bool command = optind > 1 && !strcmp(argv[optind - 1], "--");
 
 	for (; optind < argc && !command; optind++) {
@@ -291,13 +291,13 @@ static char **add_arguments(struct attach *a, int argc, char **argv)
 	return command ? argv + optind : NULL;
 }
 
-/* That of the command, as a shell has it. */
+/* The exit status of the command, as in a shell. */
 static int exit_status(int status)
 {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* For all processes there are, and those to come. */
+/* For all processes, present and future. */
 static void attach_all(struct attach *a)
 {
 	a->keepers.store = a->tables.store;

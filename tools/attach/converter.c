@@ -13,7 +13,7 @@
 #include "../tool.h"
 #include "converter.h"
 
-/* A table stays as long as anybody has its descriptor, and a file system is busy. */
+/* Keeping a descriptor open keeps its table, and its file system busy. */
 static void let_go(const struct files *files)
 {
 	for (const struct file *file = files->file; file < files->file + files->nr; file++) {
@@ -24,13 +24,13 @@ static void let_go(const struct files *files)
 	}
 }
 
-/* When nobody else wants the CPUs. */
+/* Only when nobody else wants the CPUs. */
 static void run(const struct work *work, const struct files *files, pid_t parent)
 {
 	const struct sched_param param = { 0 };
 	struct store_pruned pruned;
 
-	/* That is for who has started this one. */
+	/* SIGHUP is for the parent. */
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
@@ -45,7 +45,7 @@ static void run(const struct work *work, const struct files *files, pid_t parent
 	_exit(0);
 }
 
-/* Of the files that are pending some, as paths of this process. */
+/* Some of the pending files, as paths of this process. */
 static void collect(struct work *work, struct files *files, bool anybodys)
 {
 	size_t most = anybodys ? CONVERTER_ANYBODYS : CONVERTER_FILES;
@@ -61,7 +61,7 @@ static void collect(struct work *work, struct files *files, bool anybodys)
 	}
 }
 
-/* What it was to be given comes in its turn again. */
+/* The files that it was to be given wait for another turn. */
 static bool take_back(struct converter *converter, struct files *files)
 {
 	converter_free(converter);
@@ -82,7 +82,7 @@ bool converter_start(struct converter *converter, struct files *files, int store
 	size_t size;
 
 	work.paths = need(calloc(CONVERTER_FILES, sizeof(*work.paths)));
-	/* Of those that anybody may have made there may be any number. */
+	/* There may be any number of those that anybody may have made. */
 	collect(&work, files, false);
 	if (!work.nr)
 		collect(&work, files, true);

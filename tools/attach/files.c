@@ -23,8 +23,8 @@ uint64_t files_now(void)
 }
 
 /*
- * Whether the file is there already; if so, it was seen just now.  Without a descriptor it
- * may have been changed, or be another one by now.
+ * Is the file already known?  If so, it was seen just now.  Without a descriptor it may
+ * have been changed, or be another one by now.
  */
 static bool is_known(struct files *files, dev_t dev, ino_t ino, struct timespec changed)
 {
@@ -56,10 +56,10 @@ static void append(struct files *files, const struct stat *stat, int fd,
 	};
 }
 
-/* Unless it is there already; false with errno, EINVAL if it is no regular file. */
+/* Unless it is already known; false with errno, EINVAL if it is no regular file. */
 static bool add(struct files *files, const char *path, const char *name, bool named)
 {
-	/* Of what may be a pipe or a device. */
+	/* It may be a pipe or a device. */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat stat;
 
@@ -89,7 +89,7 @@ static bool is_owners(const struct files *files, pid_t pid)
 	return !files->of_one || (owner_of(pid, &owner) && owner == files->owner);
 }
 
-/* Without asking whoever serves the file system, who need not answer. */
+/* Without asking the server of the file system, which need not answer. */
 static bool is_known_already(struct files *files, int at)
 {
 	struct statx st;
@@ -100,13 +100,13 @@ static bool is_known_already(struct files *files, int at)
 			(struct timespec){ st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec });
 }
 
-/* @at leads to what the process has mapped. */
+/* @at leads to the file that the process has mapped. */
 static bool add_mapped(struct files *files, pid_t pid, int at, const char *name)
 {
 	char *path;
 	bool good;
 
-	/* It may have become another's since: what is mapped here would be, too. */
+	/* It may have become another user's since: then what is mapped here would, too. */
 	if (is_known_already(files, at) || files->only_looks || !is_owners(files, pid))
 		return true;
 	path = format("/proc/self/fd/%d", at);
@@ -122,7 +122,10 @@ void files_add_mapping(struct files *files, pid_t pid, unsigned long start,
 	bool good;
 	int at;
 
-	/* What is looked up may be served by whoever has mapped it, who need not answer. */
+	/*
+	 * The lookup may be served by the process that has it mapped, which need not
+	 * answer.
+	 */
 	if (!is_owners(files, pid))
 		return;
 	path = format("/proc/%d/map_files/%lx-%lx", pid, start, end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* By the records of perf for mappings of code, of all CPUs. */
+/* Uses perf's records of code mappings, of all CPUs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -15,17 +15,17 @@
 #include "follow.h"
 
 #define RING_PAGES	64
-/* How often it is tried to follow CPUs that could not be. */
+/* How often to retry CPUs that could not be followed. */
 #define AGAIN_SECONDS	5
-/* More records at a time than that are somebody's doing. */
+/* More records at a time than that are made by somebody on purpose. */
 #define FLOOD		1024
 
 struct follow {
-	int cpus;		/* the list of those that are online: a file */
-	char online[256];	/* what it said */
-	int64_t slept;		/* nanoseconds of suspend then */
+	int cpus;		/* file with the list of online CPUs */
+	char online[256];	/* its last contents */
+	int64_t slept;		/* nanoseconds of suspend at that time */
 	bool some;		/* not all of these are followed */
-	time_t tried;		/* to follow them */
+	time_t tried;		/* when to follow them was last tried */
 	long nr;
 	size_t page;
 	struct pollfd *poll;
@@ -62,7 +62,7 @@ static bool open_ring(struct follow *f, int cpu)
 		return errno == ENODEV;		/* the CPU is offline */
 	ring = mmap(NULL, (1 + RING_PAGES) * f->page, PROT_READ | PROT_WRITE, MAP_SHARED,
 		    fd, 0);
-	/* No other process is to keep it. */
+	/* No other process must keep it. */
 	if (ring == MAP_FAILED || madvise(ring, (1 + RING_PAGES) * f->page, MADV_DONTFORK)) {
 		if (ring != MAP_FAILED)
 			munmap(ring, (1 + RING_PAGES) * f->page);
@@ -83,8 +83,8 @@ static int64_t time_slept(void)
 }
 
 /*
- * Whether CPUs were on- or offline since this was asked before.  Suspend takes all but one
- * offline and back while no process runs.
+ * Have CPUs gone on- or offline since the last call?  Suspend takes all but one offline
+ * and back while no process runs.
  */
 static bool has_changed(struct follow *f)
 {
@@ -101,7 +101,7 @@ static bool has_changed(struct follow *f)
 	return changed;
 }
 
-/* Of all CPUs that are online, in place of those that there are; or of some, with errno. */
+/* Opens those of all online CPUs, replacing the old ones; or of some, with errno. */
 static bool open_rings(struct follow *f)
 {
 	bool all = true;
@@ -160,7 +160,7 @@ static void take_record(struct follow *f, const void *ring, uint64_t pos,
 		take(arg, mapped.pid, mapped.addr, mapped.addr + mapped.len, mapped.name);
 }
 
-/* How many records there were. */
+/* Returns the number of records. */
 static size_t read_ring(struct follow *f, struct perf_event_mmap_page *ring,
 			follow_take *take, void *arg)
 {
@@ -191,10 +191,10 @@ bool follow_wait(struct follow *f, int ms, follow_take *take, void *arg)
 	poll(f->poll, f->nr, ms);
 	for (long i = 0; i < f->nr; i++)
 		records += read_ring(f, f->ring[i], take, arg);
-	/* What the rings cannot take meanwhile is lost, and looked for. */
+	/* What the rings cannot take meanwhile is lost, and will be looked for. */
 	if (records > FLOOD)
 		usleep(ms * 1000);
-	/* A CPU that comes has no event, nor has one any more that was offline. */
+	/* A new CPU has no event, nor has one that was offline. */
 	if (has_changed(f) || (f->some && now_seconds() - f->tried >= AGAIN_SECONDS)) {
 		f->tried = now_seconds();
 		f->some = !open_rings(f);

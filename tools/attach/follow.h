@@ -8,16 +8,16 @@
 
 struct follow;
 
-/* Takes a mapping [start, end) of a process that it can execute. */
+/* Takes an executable mapping [start, end) of a process. */
 typedef void follow_take(void *arg, pid_t pid, unsigned long start, unsigned long end,
 			 const char *name);
 
-/* Exits with the reason if it cannot be done. */
+/* Exits with the reason on failure. */
 struct follow *follow_start(void);
 
 /*
- * Gives @take what was mapped since; waits for up to @ms milliseconds.  Whether it missed
- * some, so that all processes are to be looked at.
+ * Passes new mappings to @take; waits for up to @ms milliseconds.  Returns whether it
+ * missed some, so that all processes must be looked at.
  */
 bool follow_wait(struct follow *follow, int ms, follow_take *take, void *arg);
 

@@ -12,12 +12,12 @@
 #include "keep.h"
 #include "tables.h"
 
-/* How often it is looked for what a converter has made, in milliseconds. */
+/* How often to look for what a converter has made, in milliseconds. */
 #define MAKE_MS		200
-/* How many mappings are taken before anything else is heeded. */
+/* How many mappings to take before checking for anything else. */
 #define TAKE		256
 
-/* How long a user's stays who has nothing mapped, in seconds. */
+/* How long the process of a user who has nothing mapped stays, in seconds. */
 static int unused = FILES_UNMAPPED;
 
 static volatile sig_atomic_t ended, asked;
@@ -40,7 +40,7 @@ static void catch_signals(void)
 
 	sigaction(SIGTERM, &to_end, NULL);
 	sigaction(SIGHUP, &to_ask, NULL);
-	/* The other process gets it, too. */
+	/* The parent gets it, too. */
 	signal(SIGINT, SIG_IGN);
 }
 
@@ -49,7 +49,7 @@ static int compare_fds(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* But for stdio: tables stay as long as anybody has them open. */
+/* Except stdio: tables stay as long as anybody has them open. */
 static void close_all_but(int *kept, size_t nr)
 {
 	int next = 3;
@@ -64,7 +64,7 @@ static void close_all_but(int *kept, size_t nr)
 	close_range(next, ~0U, 0);
 }
 
-/* Waits for up to @ms; false if there will be nothing more. */
+/* Waits for up to @ms; false if nothing more will come. */
 static bool take_told(struct files *files, int channel, int ms)
 {
 	struct pollfd in = { .fd = channel, .events = POLLIN };
@@ -81,7 +81,7 @@ static bool take_told(struct files *files, int channel, int ms)
 			files_add_mapping(files, told.pid, told.start, told.end, told.name);
 	}
 	more = len > 0 || (len < 0 && (errno == EAGAIN || errno == EINTR));
-	/* Once, however often that was said. */
+	/* Once, however often that was asked for. */
 	if (look)
 		files_add_all(files);
 	return more;

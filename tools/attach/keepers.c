@@ -13,19 +13,19 @@
 #include "../tool.h"
 #include "keepers.h"
 
-/* Users there may be; each has a process. */
+/* Maximum number of users; each has a process. */
 #define MOST		1024
-/* How long what takes one's time is believed to be files that are root's. */
+/* How long something that takes its time is assumed to be root's files. */
 #define BELIEVED	(3 * KEEP_SECONDS)
-/* How long the end of all is waited for, in milliseconds. */
+/* How long to wait for all of them to end, in milliseconds. */
 #define END_MS		10000
 
-/* How long one may say nothing, as a disk may be slow, in seconds. */
+/* How long one may be silent, as a disk may be slow, in seconds. */
 static int patience = 300;
-/* When one that has gone comes again, in seconds. */
+/* When to restart one that has gone, in seconds. */
 static int again = 60;
 
-/* It looks at all processes by itself.  If it cannot be started it is tried again. */
+/* It looks at all processes by itself.  If it cannot be started, try again later. */
 static void start(const struct keepers *keepers, struct keeper *keeper)
 {
 	pid_t parent = getpid(), pid;
@@ -57,7 +57,7 @@ static struct keeper *find(const struct keepers *keepers, uid_t owner)
 	return NULL;
 }
 
-/* It is started in its time: see hear(). */
+/* It is started when its turn comes: see hear(). */
 static void add(struct keepers *keepers, uid_t owner)
 {
 	static bool said;
@@ -138,7 +138,7 @@ static void forget(struct keeper *keeper)
 }
 
 /*
- * It ends when it finds its channel closed, if ever, and has its tables for as long: a
+ * It ends when it finds its channel closed, if ever, and has its tables until then: a
  * file system that does not answer for a while costs none.
  */
 static void abandon(struct keeper *keeper)
@@ -154,26 +154,32 @@ static void reap_hung(struct keeper *keeper)
 	for (unsigned int i = 0; i < keeper->nr_hung; i++)
 		if (waitpid(keeper->hung[i], NULL, WNOHANG) == keeper->hung[i]) {
 			keeper->hung[i--] = keeper->hung[--keeper->nr_hung];
-			/* Its tables have gone: the next one looks again for what has none. */
+			/*
+			 * Its tables are gone: the next one looks again for files
+			 * without one.
+			 */
 			if (keeper->pid)
 				kill(keeper->pid, SIGHUP);
 		}
 }
 
-/* What all have mapped is root's, whose processes have it as well: that of root is the first. */
+/*
+ * Files that everybody has mapped are root's, whose processes have them, too: root's is
+ * first.
+ */
 static bool may_start(const struct keepers *keepers, const struct keeper *keeper)
 {
 	return keeper->nr_hung < KEEPERS_HUNG && now_seconds() - keeper->heard >= again &&
 	       (!keeper->owner || keepers->keeper[0].counts.state != KEEP_BUSY);
 }
 
-/* Forgets one that has ended; whether it has gone for good, until its owner maps a file. */
+/* Forgets one that has ended; returns whether for good, until its owner maps a file. */
 static bool forget_ended(struct keeper *keeper, int status, bool unread)
 {
 	bool unused = keeper->owner && WIFEXITED(status) && !WEXITSTATUS(status);
 
 	forget(keeper);
-	/* It has missed something: one that looks at all processes is started at once. */
+	/* It has missed something: start one that looks at all processes at once. */
 	if (unused && (keeper->missed || unread)) {
 		keeper->heard -= again;
 		return false;
@@ -181,7 +187,7 @@ static bool forget_ended(struct keeper *keeper, int status, bool unread)
 	return unused && !keeper->nr_hung;
 }
 
-/* Whether it has gone for good. */
+/* Returns whether it has gone for good. */
 static bool hear(const struct keepers *keepers, struct keeper *keeper)
 {
 	const struct keep_told look = { 0 };

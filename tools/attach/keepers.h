@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process for each owner of processes: none waits for the files of another one. */
+/* A process for each owner of processes: none waits for files of another owner. */
 #ifndef ATTACH_KEEPERS_H
 #define ATTACH_KEEPERS_H
 
@@ -12,12 +12,12 @@
 
 struct keeper {
 	uid_t owner;
-	pid_t pid;		/* 0: it has gone */
+	pid_t pid;		/* 0: it is gone */
 	int channel;
-	bool missed;		/* it could not be told all */
+	bool missed;		/* not everything could be sent to it */
 	pid_t hung[KEEPERS_HUNG];	/* those that did not answer, and have not ended */
 	unsigned int nr_hung;
-	time_t heard;		/* when it was heard of, or has gone */
+	time_t heard;		/* when it last reported, or went */
 	struct keep_counts counts;
 };
 
@@ -29,27 +29,27 @@ struct keepers {
 };
 
 /*
- * Tells the one of the process's owner, who has one from then on, of a mapping.  As
- * follow_take.
+ * Tells the process for the owner of @pid, which is created if necessary, of a mapping.
+ * As follow_take.
  */
 void keepers_tell(void *keepers, pid_t pid, unsigned long start, unsigned long end,
 		  const char *name);
 
-/* Has all processes looked at; false if there was no room to look at some. */
+/* Looks at all processes; false if there was no room to look at some. */
 bool keepers_look(struct keepers *keepers);
 
 /*
- * What they have told.  Starts those that have gone again, in a while; one whose owner has
- * nothing mapped any more is forgotten.
+ * Takes their reports.  Restarts those that have gone, after a while; forgets those
+ * whose owner has nothing mapped any more.
  */
 void keepers_hear(struct keepers *keepers);
 
-/* Of all of them together. */
+/* The sum of all of them. */
 struct keep_counts keepers_sum(const struct keepers *keepers);
 
 void keepers_signal(const struct keepers *keepers, int sig);
 
-/* Has them end, and waits for those that do within some seconds. */
+/* Tells them to end, and waits some seconds for those that do. */
 void keepers_end(struct keepers *keepers);
 
 #endif

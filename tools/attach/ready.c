@@ -26,7 +26,7 @@ static bool send_to(const char *path)
 		return false;
 	}
 	memcpy(to.sun_path, path, len);
-	/* One that is in no file system. */
+	/* An abstract socket, in no file system. */
 	if (path[0] == '@')
 		to.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

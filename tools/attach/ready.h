@@ -2,7 +2,7 @@
 #ifndef READY_H
 #define READY_H
 
-/* Tells systemd that the service is ready, if it wants to know: as sd_notify(3) does. */
+/* Tells systemd that the service is ready, if it wants to know, like sd_notify(3). */
 void ready_tell(void);
 
 #endif

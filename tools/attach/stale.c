@@ -23,7 +23,7 @@ static bool was_written_to(const struct file *file)
 	return written;
 }
 
-/* As far as is known without asking who serves the file system. */
+/* As far as is known without asking the server of the file system. */
 static bool is_deleted(const struct file *file)
 {
 	struct statx st;
@@ -44,7 +44,7 @@ static void close_file(struct files *files, const struct file *file)
 	free(file->name);
 }
 
-/* Notes of each whether somebody has it mapped now; false if not all could be looked at. */
+/* Notes which files somebody has mapped now; false if not all could be looked at. */
 static bool look_who_is_mapped(struct files *files)
 {
 	bool good;
@@ -63,7 +63,7 @@ static bool any_deleted(const struct files *files)
 	return false;
 }
 
-/* Whether nobody has had it mapped since @look, and long before where that counts. */
+/* Has nobody had it mapped since @look and, where that counts, for long before? */
 static bool is_left_over(const struct file *file, uint64_t look, int unmapped)
 {
 	if (file->seen >= look)

@@ -19,17 +19,17 @@
 #define __NR_codectl	473
 #endif
 
-/* How long what is of no use any more may stay, in seconds. */
+/* How long useless things may stay, in seconds. */
 #define STALE_SECONDS	60
-/* How often it is looked for what nobody has mapped, and what has lost another's table. */
+/* How often to look for unmapped files, and for those that have lost another's table. */
 #define UNMAPPED_SECONDS 300
-/* How many converters may have ended before they got to a file. */
+/* How many converters may end before they get to a file. */
 #define TRIES		3
-/* How many files are looked at before anything else is heeded, what is hashed, how long. */
+/* Files to look at before checking for anything else: how many, bytes hashed, how long. */
 #define LOOK_AT		64
 #define LOOK_AT_BYTES	(64L << 20)
 #define LOOK_AT_SECONDS	10
-/* How often the time until a file is tried again is doubled: up to an hour. */
+/* How often the delay of a retry is doubled: up to an hour. */
 #define MOST_DOUBLED	6
 
 static const char written[] = "it was written to meanwhile";
@@ -37,13 +37,13 @@ static const char busy[] = "somebody can write to it";
 static const char gone[] = "its table has gone from the store";
 static const char unmade[] = "nobody gets to make its table";
 
-/* What another table may do away with. */
+/* Problems that another table may solve. */
 static const char damaged[] = "its table in the store is damaged, or of another version";
 static const char refused[] = "the kernel refuses its table";
 
 static const char too_large[] = "its table has too many rules, or few for so much code";
 static const char otherwise[] = "another file has its build-id, and is laid out otherwise";
-/* Another process of this program, or of another one, may have given it that. */
+/* Another process of this program, or of another one, may have attached that. */
 static const char elsewhere[] = "it has a table already";
 
 static const char no_room[] = "no room: see kernel.codectl_attached_kb";
@@ -56,7 +56,7 @@ static char *path_of(const struct file *file)
 	return format("/proc/self/fd/%d", file->fd);
 }
 
-/* The number behind "bytes:" in the fdinfo of what is attached. */
+/* The number after "bytes:" in the fdinfo of an attached table. */
 static unsigned long long bytes_of(int attached)
 {
 	char *path = format("/proc/self/fdinfo/%d", attached), line[128];
@@ -99,7 +99,7 @@ static const char *attach_table(struct file *file, const struct loaded_table *ta
 	       errno == ETXTBSY ? busy : strerror(errno);
 }
 
-/* patchelf(1) keeps the build-id of what it moves. */
+/* patchelf(1) keeps the build-id of the files that it changes. */
 static bool fits(const struct known *known, const struct loaded_table *table)
 {
 	return !known->nr_segments ||
@@ -138,8 +138,8 @@ static const char *key_of(const struct tables *t, struct file *file)
 }
 
 /*
- * From when it has a table on the kernel looks.  One time is set by its owner at will, the
- * other one changes where the file is renamed, too.
+ * Once it has a table the kernel checks.  The owner can set one of the times at will;
+ * the other one also changes when the file is renamed.
  */
 static bool is_written_to(const struct file *file)
 {
@@ -159,7 +159,7 @@ static void detach(struct file *file)
 static const char *attached_kb = "/proc/sys/kernel/codectl_attached_kb";
 static const char *attached_files = "/proc/codectl_files";
 
-/* What all tables may take, in quarters. */
+/* The limit for all tables, in quarters. */
 static unsigned long long quarter_of_room(void)
 {
 	FILE *limit = fopen(attached_kb, "re");
@@ -172,7 +172,7 @@ static unsigned long long quarter_of_room(void)
 	return kb / 4 * 1024;
 }
 
-/* What all tables take, those of other processes like this one too. */
+/* What all tables take, including those of other processes like this one. */
 static unsigned long long taken_room(void)
 {
 	FILE *files = fopen(attached_files, "re");
@@ -185,7 +185,7 @@ static unsigned long long taken_room(void)
 	return all;
 }
 
-/* Counts what it takes; false if that is too much. */
+/* Counts its table; false if that is too much. */
 static bool takes_its_share(struct tables *t, struct file *file)
 {
 	unsigned long long quarter;
@@ -201,7 +201,7 @@ static bool takes_its_share(struct tables *t, struct file *file)
 	return true;
 }
 
-/* By the table that is in the store by now. */
+/* With the table that is now in the store. */
 static const char *attach_file(struct tables *t, struct file *file)
 {
 	const char *wrong;
@@ -222,13 +222,16 @@ static const char *attach_file(struct tables *t, struct file *file)
 
 /* ------------------------------------------------------------------ all files */
 
-/* Whether it gets none until it is changed; that of @lasting was wrong before there was one. */
+/* No table until it is changed?  A @lasting problem was there before any table. */
 static bool is_hopeless(const char *wrong, bool lasting)
 {
 	return lasting || wrong == damaged || wrong == refused || wrong == too_large;
 }
 
-/* Nobody tells when another table goes: that is looked for; all else less and less often. */
+/*
+ * Nobody reports when another table goes: keep looking; retry others less and less
+ * often.
+ */
 static void put_off(struct file *file, const char *wrong)
 {
 	unsigned int doubled = file->failed < MOST_DOUBLED ? file->failed : MOST_DOUBLED;
@@ -239,7 +242,7 @@ static void put_off(struct file *file, const char *wrong)
 }
 
 /*
- * It has a table now, or none for now or for good; but a table that is no good is made
+ * It now has a table, or none for now or for good; but a table that is no good is made
  * again.
  */
 static void settle(struct tables *t, struct file *file, const char *wrong)
@@ -273,12 +276,12 @@ static void settle(struct tables *t, struct file *file, const char *wrong)
 		fprintf(stderr, "codectl: %s: %s\n", file->name, wrong);
 }
 
-/* It has a table that can be had at once, or is to be converted, or has none. */
+/* Either a table is available at once, or it is to be converted, or has none. */
 static void look_at(struct tables *t, struct file *file)
 {
 	const char *wrong = key_of(t, file);
 
-	/* It may have been given up for that. */
+	/* It may have been given up because of that. */
 	if (*t->ended)
 		return;
 	file->given = false;
@@ -296,7 +299,7 @@ static bool is_due(const struct file *file)
 	       now_seconds() >= file->again;
 }
 
-/* Some of what was added, and of what is to be tried again. */
+/* Some of what was added, and of what is to be retried. */
 static void look_at_some(struct tables *t)
 {
 	struct files *files = &t->files;
@@ -313,7 +316,10 @@ static void look_at_some(struct tables *t)
 		else if (!is_due(file))
 			continue;
 		left--;
-		/* What is known of it need not be found out again, as by reading all of it. */
+		/*
+		 * What is known of it need not be found out again, say by reading all
+		 * of it.
+		 */
 		if (file->elsewhere) {
 			settle(t, file, NULL);
 			continue;
@@ -324,7 +330,7 @@ static void look_at_some(struct tables *t)
 	}
 }
 
-/* That a converter which has ended has left without a table. */
+/* A file that a converter which has ended has left without a table. */
 static void settle_without(struct tables *t, struct file *file)
 {
 	char *wrong = converter_wrong(&t->converter, file, &file->known.lasting);
@@ -335,7 +341,7 @@ static void settle_without(struct tables *t, struct file *file)
 	free(wrong);
 }
 
-/* Those whose table has come, and with @last all that a converter was given. */
+/* Those whose table has come; with @last, all that a converter was given. */
 static void settle_pending(struct tables *t, bool last)
 {
 	for (size_t i = 0; i < t->files.nr; i++) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * A plugin of libtraceevent: what trace-cmd and others print of the records of user stacks.
+ * A plugin of libtraceevent: what trace-cmd and others print for the records of user
+ * stacks.
  *
- * The files of a trace may be of another machine, or of programs that wanted root to open
- * them: they are opened and read as symbol.h says, and only the one with the build-id of
- * the trace has names.
+ * The files of a trace may be from another machine, or of programs that wanted root to
+ * open them: they are opened and read as in symbol.h, and only the one with the
+ * build-id of the trace has names.
  */
 #include <search.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 struct explained {
 	uint64_t id;		/* first, for by_id() */
 	struct file_record *record;
-	struct symbol_file *file;	/* NULL: nothing says which file it is */
+	struct symbol_file *file;	/* NULL: unknown which file it is */
 };
 
 struct plugin {
@@ -62,7 +63,7 @@ static struct explained *find_id(struct plugin *plugin, uint64_t id)
 	return found ? *found : NULL;
 }
 
-/* Which processes there were nobody knows by now: what is here counts. */
+/* By now nobody knows which processes there were: what is here counts. */
 static void add_id(struct plugin *plugin, const struct file_record *record)
 {
 	struct explained *explained;
@@ -164,7 +165,7 @@ static void put_stack(struct trace_seq *s, struct plugin *plugin,
 
 /* ------------------------------------------------------------------ handlers */
 
-/* What these return: whether the record is to be printed as its format says. */
+/* Return values: whether to print the record by its format. */
 enum { HANDLED, NOT_HANDLED };
 
 static bool knows_layout(struct plugin *plugin)

@@ -16,10 +16,10 @@
 #define TOP		48.0	/* for the title */
 #define BOTTOM		28.0	/* for the frame under the pointer */
 #define BOX		16.0	/* height of a frame */
-#define LETTER		7.0	/* about what one takes of 12 pixels' height */
-#define NARROWEST	0.1	/* that is drawn */
+#define LETTER		7.0	/* approximate width at a height of 12 pixels */
+#define NARROWEST	0.1	/* of those drawn */
 
-/* Change of the share at which a colour is full, in percent points. */
+/* Change of the share with full colour, in percentage points. */
 #define FULL_COLOUR	10.0
 
 struct drawing {
@@ -33,7 +33,7 @@ static const char script[] =
 #include "flamegraph.js.h"
 ;
 
-/* At most @most letters, the last two as dots if there are more. */
+/* At most @most letters, with two dots at the end if there are more. */
 static void put_short(FILE *svg, const char *text, size_t most)
 {
 	size_t letters = 0, end = 0;
@@ -146,7 +146,7 @@ static void put_box(const struct drawing *drawing, uint32_t nr, double x, double
 	fputs("</text></g>\n", svg);
 }
 
-/* What ends in a function comes before what it calls. */
+/* Stacks that end in a function come before its callees. */
 static void place_callees(const struct drawing *drawing, uint32_t nr)
 {
 	const struct tree *tree = drawing->tree;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A line for each different stack, as renderers of flame graphs read them.
+ * A line for each different stack, for renderers of flame graphs.
  */
 #include <stdlib.h>
 #include <string.h>

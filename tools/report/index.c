@@ -27,7 +27,7 @@ static const struct hash_key *hash_key(void)
 	return &key;
 }
 
-/* Both halves of the product: what differs in the highest bits differs in others, by the factor. */
+/* Folds both halves of the product: the factor spreads differences in the highest bits. */
 static uint64_t fold(uint64_t hash, uint64_t factor)
 {
 	const unsigned __int128 product = (unsigned __int128)hash * factor;
@@ -75,7 +75,7 @@ static void put(struct index *index, uint32_t hash, uint32_t record)
 	index->slots[at] = (struct index_slot){ hash, record + 1 };
 }
 
-/* So that a quarter of the slots is free, at which index_next() ends. */
+/* Keeps a quarter of the slots free, so that index_next() ends. */
 static void grow(struct index *index)
 {
 	struct index_slot *old = index->slots;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the records of an array by what they hold.  Hashes are keyed by a number
+ * Finds the records of an array by their contents.  Hashes are keyed by a random number
  * drawn at start, so that whoever makes up the records cannot make them collide.
  */
 #ifndef INDEX_H
@@ -19,15 +19,15 @@ struct index {
 uint32_t index_hash(const void *data, size_t len);
 
 /*
- * The next record that may be the one, from *@at on, which is the hash at first;
- * INDEX_NONE if none is left.
+ * The next candidate record, from *@at on, which is initially the hash; INDEX_NONE if
+ * none is left.
  */
 uint32_t index_next(const struct index *index, uint32_t hash, uint32_t *at);
 
 void index_add(struct index *index, uint32_t hash, uint32_t record);
 void index_free(struct index *index);
 
-/* Records of @size bytes, each kept once; the first @key_size are what tells them apart. */
+/* Records of @size bytes, each kept once; the first @key_size bytes distinguish them. */
 struct pool {
 	size_t size, key_size;
 	char *records;
@@ -35,7 +35,7 @@ struct pool {
 	struct index index;
 };
 
-/* The number of the record, which is a copy of @record if there was none like it. */
+/* The number of the record, which is copied if there was none like it. */
 uint32_t pool_intern(struct pool *pool, const void *record);
 void pool_free(struct pool *pool);
 

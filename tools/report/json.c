@@ -12,7 +12,7 @@ struct writer {
 	const struct selection *selection;
 	bool diff;
 	FILE *to;
-	bool any;		/* of the array that is being written */
+	bool any;		/* in the array being written */
 };
 
 /* json_dumpf() takes over nothing. */
@@ -41,7 +41,7 @@ static json_t *number_unless_0(uint64_t number)
 	return number ? need(json_integer(number)) : NULL;
 }
 
-/* Merges @more, which goes, into @object. */
+/* Merges @more, which is freed, into @object. */
 static json_t *with(json_t *object, json_t *more)
 {
 	need_done(json_object_update(need(object), need(more)));
@@ -86,7 +86,7 @@ static json_t *label_of(const struct tree_label *label)
 		    flags_of(label->flags));
 }
 
-/* The names of the groups that the node is, the outermost first. */
+/* The names of the groups of the node, the outermost first. */
 static json_t *group_names(const struct tree *tree, uint32_t node)
 {
 	json_t *names = need(json_array());
@@ -118,8 +118,8 @@ static void put_rows(struct writer *writer, const char *name, enum tree_kind kin
 }
 
 /*
- * As a list, for readers that do not take deep trees.  Nodes that are too small are
- * there, so that each parent is; numbers are those in the list.
+ * As a list, for readers that cannot handle deep trees.  Includes nodes that are too
+ * small, so that each parent is there; numbers are positions in the list.
  */
 static void put_nodes(struct writer *writer)
 {

@@ -7,10 +7,10 @@
 #include "tool.h"
 #include "writers.h"
 
-/* The same stack of the same event. */
+/* A stack of an event. */
 struct listed {
 	uint32_t event, stack;
-	uint64_t weight;	/* not of the key */
+	uint64_t weight;	/* not part of the key */
 };
 
 static void put_place(const struct profile_frame *frame, FILE *to)
@@ -62,7 +62,7 @@ static void put_stack(const struct profile *profile, const struct listed *listed
 	putc('\n', to);
 }
 
-/* Those that are as large are in the order in which they came. */
+/* Equal ones stay in the order in which they came. */
 static int by_weight(const void *one, const void *other)
 {
 	const struct listed *const *a = one, *const *b = other;

@@ -13,7 +13,7 @@ static void __attribute__((noreturn)) fail(const char *path)
 	die("cannot write %s: %s", path, strerror(errno ?: EIO));
 }
 
-/* Of a file that was there, @mode is not what open() has made it. */
+/* An existing file need not have the @mode of open(). */
 static bool keep_private(int fd, mode_t mode)
 {
 	struct stat st;

@@ -24,7 +24,7 @@ enum {
 	FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4,
 };
 
-/* A message, or a packed field, that is being written. */
+/* A message, or a packed field, being written. */
 struct message {
 	FILE *to;
 	char *data;
@@ -39,10 +39,10 @@ struct function {
 	const char *name, *file;
 };
 
-/* A frame, with the location of what is inlined there, plus 1. */
+/* A frame, and the location of what is inlined there, plus 1. */
 struct location {
 	uint32_t inlined, frame;
-	bool used;		/* by samples; not of the key */
+	bool used;		/* by samples; not part of the key */
 };
 
 struct pprof {
@@ -71,7 +71,7 @@ static void put_varint(struct message *message, uint64_t value)
 	putc(value, message->to);
 }
 
-/* 0 is what a number is that is not there. */
+/* 0 is the default of a missing number. */
 static void put_number(struct message *message, unsigned int field, uint64_t value)
 {
 	if (!value)
@@ -97,7 +97,7 @@ static void put_message(struct message *message, unsigned int field, struct mess
 
 /* ----------------------------------------------------------------- messages */
 
-/* Strings of the profile are told apart by where they are; 0: the empty one. */
+/* Strings of the profile are compared by address; 0: the empty one. */
 static uint64_t string_nr(struct pprof *pprof, const char *text)
 {
 	const char *kept = text && *text ? profile_string(pprof->profile, text) : NULL;
@@ -105,7 +105,7 @@ static uint64_t string_nr(struct pprof *pprof, const char *text)
 	return pool_intern(&pprof->strings, &kept);
 }
 
-/* Locations of files have offsets for addresses. */
+/* Locations in files have offsets as addresses. */
 static uint64_t file_nr(struct pprof *pprof, const struct profile_frame *frame)
 {
 	const struct file file = { frame->file, frame->build_id };
@@ -144,7 +144,7 @@ static void put_label(struct pprof *pprof, struct message *sample, const char *k
 	put_message(sample, SAMPLE_LABEL, &part);
 }
 
-/* Inlined functions are lines of the location that they are in, the innermost first. */
+/* Inlined functions are lines of the location that contains them, the innermost first. */
 static void put_locations(struct pprof *pprof, struct message *sample, uint32_t stack)
 {
 	struct message part;

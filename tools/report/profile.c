@@ -8,7 +8,7 @@
 #include "tool.h"
 
 /*
- * As profile.h has them, with numbers for strings.  Pools compare all bytes: none has
+ * As in profile.h, with numbers for strings.  Pools compare all bytes: none has
  * padding.
  */
 struct kept_frame {
@@ -31,7 +31,7 @@ struct kept_event {
 
 struct kept_stack {
 	uint32_t caller, frame;
-	uint32_t depth;		/* not of the key */
+	uint32_t depth;		/* not part of the key */
 };
 
 struct kept_note {
@@ -53,7 +53,7 @@ static struct pool pool_of(size_t size, size_t key_size)
 	return (struct pool){ .size = size, .key_size = key_size };
 }
 
-/* All of it is what tells records apart. */
+/* The whole record is the key. */
 #define POOL(type)	pool_of(sizeof(type), sizeof(type))
 
 struct profile *profile_new(void)

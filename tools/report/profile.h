@@ -2,16 +2,15 @@
 /*
  * Weighted stacks: what recorders fill, recordings keep, and reports are made of.
  *
- * A sample is one or more events of a task with the same stack.  Its weight is a
- * number of events and, for an event that is timed, nanoseconds: of CPU time that
- * a sample on CPU stands for, or for which a task waited.
+ * A sample is one or more events of a task with the same stack.  Its weight is a number
+ * of events and, for a timed event, nanoseconds: of CPU time that a sample on CPU
+ * stands for, or of a task's wait.
  *
  * Everything is kept once and has a number, which the functions return and take.
  * Strings are copied; those that are returned stay until profile_free().  They are
- * clean, as text_clean() makes them.  A string may be NULL where nothing is known.
+ * clean, as from text_clean().  A string may be NULL if it is unknown.
  *
- * There is no error but want of memory, which ends the program, where nothing else
- * is said.
+ * Unless stated otherwise, the only error is lack of memory, which ends the program.
  */
 #ifndef PROFILE_H
 #define PROFILE_H
@@ -23,7 +22,7 @@
 /* The caller of the outermost frame. */
 #define PROFILE_NO_STACK	UINT32_MAX
 
-/* Frames of a stack, those of inlined functions counted. */
+/* Maximum number of frames of a stack, including inlined functions. */
 #define PROFILE_MAX_DEPTH	8192
 
 /* Events of a task with the same stack within this time are one sample. */
@@ -34,7 +33,7 @@ struct profile;
 enum {
 	PROFILE_KERNEL	= 1 << 0,	/* of the kernel's stack */
 	PROFILE_INLINED	= 1 << 1,	/* in the frame of its caller, the next one out */
-	PROFILE_CLAIMED	= 1 << 2,	/* the program alone says what file that is */
+	PROFILE_CLAIMED	= 1 << 2,	/* only the program says which file it is */
 	PROFILE_MARK	= 1 << 3,	/* no code: "function" says what is missing there */
 	PROFILE_FLAGS	= (1 << 4) - 1,
 };
@@ -44,11 +43,11 @@ struct profile_frame {
 	const char *file;	/* path of the ELF file; NULL: code in memory */
 	const char *build_id;	/* of that file, in hexadecimal digits */
 	const char *source;	/* path of the source file */
-	uint32_t line;		/* in it, from 1; 0: not known */
+	uint32_t line;		/* in it, from 1; 0 if unknown */
 	uint32_t flags;		/* PROFILE_* */
 	uint64_t offset;	/* in the file; in memory the address */
 	uint64_t distance;	/* from the start of the function */
-	uint64_t id, code;	/* codectl's, of code in memory; 0: none */
+	uint64_t id, code;	/* codectl's, for code in memory; 0 if none */
 };
 
 struct profile_task {
@@ -66,19 +65,19 @@ struct profile_sample {
 	uint64_t time;		/* ns since its recording's first event; kept in ticks */
 	uint32_t stack;		/* of its innermost frame, or PROFILE_NO_STACK */
 	uint32_t task, event;
-	uint32_t base;		/* 1: of the recording that the other one is compared with */
-	uint64_t events, ns;	/* not what tells samples apart */
+	uint32_t base;		/* 1: from the recording that the other one is compared with */
+	uint64_t events, ns;	/* not part of the key */
 };
 
-/* Of a recording: the first, or the base. */
+/* About a recording: the first, or the base. */
 struct profile_about {
-	uint64_t start;		/* ns since 1970 in UTC; 0: not known */
-	uint64_t duration;	/* ns; 0: not known */
+	uint64_t start;		/* ns since 1970 in UTC; 0 if unknown */
+	uint64_t duration;	/* ns; 0 if unknown */
 };
 
 /* What a recording lacks. */
 struct profile_note {
-	const char *text;	/* goes on from the number: "records lost" */
+	const char *text;	/* follows the number: "records lost" */
 	uint64_t count;
 	bool base;
 };
@@ -89,7 +88,7 @@ void profile_free(struct profile *profile);
 struct profile_about *profile_about(struct profile *profile, bool base);
 void profile_note(struct profile *profile, const struct profile_note *note);
 
-/* The copy of @text; of the same text the same one. */
+/* The copy of @text; the same one for the same text. */
 const char *profile_string(struct profile *profile, const char *text);
 
 uint32_t profile_event(struct profile *profile, const struct profile_event *event);
@@ -98,15 +97,15 @@ uint32_t profile_frame(struct profile *profile, const struct profile_frame *fram
 
 /*
  * The stack of @caller, PROFILE_NO_STACK for an outermost frame, with @frame on top.
- * Stacks of PROFILE_MAX_DEPTH do not grow: it is @caller then.
+ * Stacks of PROFILE_MAX_DEPTH do not grow: then it is @caller.
  */
 uint32_t profile_stack(struct profile *profile, uint32_t caller, uint32_t frame);
 uint32_t profile_depth(const struct profile *profile, uint32_t stack);
 
 /*
- * Adds to the sample that has all but the weights in common, if there is one.
- * False, and nothing is added, if all weights of a recording would exceed INT64_MAX,
- * so that sums of some of them never do.
+ * Adds to the sample that differs only in the weights, if there is one.  False, and
+ * adds nothing, if all weights of a recording would exceed INT64_MAX, so that sums of
+ * some of them never do.
  */
 bool profile_add(struct profile *profile, const struct profile_sample *sample);
 
@@ -123,7 +122,7 @@ struct profile_frame profile_frame_at(const struct profile *profile, uint32_t nr
 struct profile_note profile_note_at(const struct profile *profile, uint32_t nr);
 const struct profile_sample *profile_sample_at(const struct profile *profile, uint32_t nr);
 
-/* A caller has a lower number than who it calls. */
+/* Callers have lower numbers than their callees. */
 uint32_t profile_stack_caller(const struct profile *profile, uint32_t stack);
 uint32_t profile_stack_frame(const struct profile *profile, uint32_t stack);
 

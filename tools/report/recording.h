@@ -10,12 +10,12 @@
 
 struct profile;
 
-/* Those of the first recording, not of the base; 0, or an errno. */
+/* Writes the first recording, not the base; returns 0 or an errno. */
 int recording_write(struct profile *profile, FILE *to);
 
 /*
  * Adds a recording, or the base of one.  NULL if all is well; otherwise what is wrong,
- * in *@line.  @profile is good for nothing but to be freed then.
+ * in *@line.  Then @profile can only be freed.
  */
 const char *recording_read(struct profile *profile, FILE *from, bool base,
 			   unsigned long *line);

@@ -44,7 +44,7 @@ static bool get_number(const struct numbers *numbers, json_int_t nr, uint32_t *v
 	return true;
 }
 
-/* 0 where there is no text. */
+/* 0 if there is no text. */
 static bool get_hex(const char *text, uint64_t *value)
 {
 	*value = 0;
@@ -208,7 +208,7 @@ static const char *read_object(struct reader *reader, json_t *line)
 		if (body)
 			return kinds[i].read(reader, body);
 	}
-	/* Of a later writer, which says that it can be passed over. */
+	/* From a later writer, which says that it can be skipped. */
 	return NULL;
 }
 
@@ -224,7 +224,7 @@ static const char *read_line(struct reader *reader, const char *text, size_t len
 	return wrong;
 }
 
-/* A line that is too long, or has a NUL, does not end in a newline as a string. */
+/* A line that is too long, or contains a NUL, does not end in a newline as a string. */
 static const char *read_lines(struct reader *reader, FILE *from, char *text, unsigned long *nr)
 {
 	while (!reader->ended) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * codectl report: what a recording has, in other forms.
+ * codectl report: a recording in other forms.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -273,7 +273,7 @@ static void read_recording(struct profile *profile, const char *path, bool base)
 	fclose(from);
 }
 
-/* A report of what is not all says so. */
+/* A report that is incomplete says so. */
 static void print_notes(const struct profile *profile, const struct options *options)
 {
 	const uint32_t nr = profile_counts(profile).notes;

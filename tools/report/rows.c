@@ -5,7 +5,7 @@
 #include "tool.h"
 #include "writers.h"
 
-/* Of labels: the row in the group, plus 1, and how many nodes of it are open. */
+/* For labels: the row in the group, plus 1, and how many of its nodes are open. */
 struct seen {
 	size_t row;
 	uint32_t open;
@@ -34,7 +34,7 @@ static struct row *row_of(struct counting *counting, uint32_t group, uint32_t la
 	return &rows->list[seen->row - 1];
 }
 
-/* A function that calls itself counts once. */
+/* A recursive function counts once. */
 static void open_node(struct counting *counting, uint32_t group, uint32_t nr)
 {
 	const struct tree_node *node = tree_node(counting->tree, nr);
@@ -105,7 +105,7 @@ static int by_size(const void *one, const void *other, void *data)
 		if (left != right)
 			return left > right ? -1 : 1;
 	}
-	/* As they came. */
+	/* In the order in which they came. */
 	if (a->group != b->group)
 		return a->group < b->group ? -1 : 1;
 	return a->label < b->label ? -1 : 1;

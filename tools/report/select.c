@@ -29,7 +29,7 @@ static bool is_one_of(const char *const *names, const char *name)
 	return false;
 }
 
-/* An event is called SYSTEM:EVENT or EVENT. */
+/* An event is named SYSTEM:EVENT or EVENT. */
 static bool takes_event(const struct selection *selection, uint32_t nr)
 {
 	const char *name = profile_event_at(selection->profile, nr).name;
@@ -47,7 +47,7 @@ static bool has_number(const int32_t *numbers, int32_t number)
 	return false;
 }
 
-/* Those below it are of it, too. */
+/* Includes cgroups below it. */
 static bool is_in_cgroup(const char *const *cgroups, const char *path)
 {
 	for (; path && *cgroups; cgroups++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The file format of speedscope: for each group the samples in the order of time.
+ * The file format of speedscope: the samples of each group, in order of time.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "tool.h"
 #include "writers.h"
 
-/* A sample of a group, which is a node of a tree that has all its groups. */
+/* A sample of a group, given as a node of a tree with all its groups. */
 struct timed {
 	uint32_t group, sample;
 	uint64_t time;
@@ -25,15 +25,15 @@ struct node {
 	const char *name;
 };
 
-/* What is told of a frame: not where in it. */
+/* What is shown of a frame: not the place in it. */
 struct shown {
-	const char *name, *file;	/* of the profile, told apart by where they are */
-	uint64_t line;		/* 0: none */
+	const char *name, *file;	/* of the profile, compared by address */
+	uint64_t line;		/* 0 if none */
 };
 
 struct frames {
 	struct pool shown;
-	uint32_t *number;	/* of each frame of the profile */
+	uint32_t *number;	/* for each frame of the profile */
 };
 
 /* By json_dumpf(), which takes only what it owns. */

@@ -21,7 +21,7 @@ static char *show_place(const struct tree_label *label)
 	return format("%s", place_of(label));
 }
 
-/* Milliseconds where it is time. */
+/* In milliseconds if it is time. */
 static char *show_weight(const struct tree *tree, uint64_t weight)
 {
 	if (tree->selection->unit == UNIT_TIME)
@@ -76,7 +76,7 @@ static struct widths measure(const struct tree *tree, const struct rows *rows)
 	return widths;
 }
 
-/* With one group there is nothing to tell apart. */
+/* With one group there is nothing to distinguish. */
 static bool has_groups(const struct tree *tree)
 {
 	uint32_t node = TREE_ROOT;

@@ -14,7 +14,7 @@ size_t text_letter(const char *text)
 
 	if ((c >= 0x80 && c < 0xc0) || c >= 0xf8)
 		return 0;
-	/* The NUL at the end does not go on. */
+	/* The NUL at the end is no continuation byte. */
 	for (size_t i = 1; i < bytes; i++) {
 		if ((text[i] & 0xc0) != 0x80)
 			return 0;

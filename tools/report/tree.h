@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of what is selected: stacks that begin alike are one from the outermost
+ * The calls in what is selected: stacks that begin alike share nodes from the outermost
  * frame on.  The outermost nodes are the groups.
  */
 #ifndef TREE_H
@@ -9,17 +9,17 @@
 #include "index.h"
 #include "select.h"
 
-/* What of frames tells nodes apart. */
+/* What distinguishes nodes. */
 enum tree_kind {
 	TREE_FUNCTIONS,		/* the name of the function */
 	TREE_FILES,		/* and its file */
-	TREE_LINES,		/* and the source line, where it is known */
+	TREE_LINES,		/* and the source line, if known */
 };
 
 struct tree_label {
-	const char *name;	/* of a group, of a function, or what stands for it */
-	const char *file;	/* the source file if there is a line; NULL: none */
-	uint32_t line;		/* 0: none */
+	const char *name;	/* of a group, of a function, or a substitute for it */
+	const char *file;	/* the source file if there is a line; or NULL */
+	uint32_t line;		/* 0 if none */
 	uint32_t flags;		/* PROFILE_* */
 };
 
@@ -29,7 +29,7 @@ struct tree_label {
 /* Weights are those of the recording and of the base. */
 struct tree_node {
 	uint32_t parent, label;	/* of which there is one node */
-	uint32_t child, next;	/* first one and sibling; 0: none */
+	uint32_t child, next;	/* first child and next sibling; 0 if none */
 	uint32_t depth;
 	uint32_t zero;
 	uint64_t self[2], total[2];
@@ -41,7 +41,7 @@ struct tree {
 	uint32_t depth;		/* of the deepest node; the root has 0 */
 };
 
-/* Siblings are in the order of their names; callers are before what they call. */
+/* Siblings are sorted by name; callers come before callees. */
 struct tree *tree_new(const struct selection *selection, enum tree_kind kind);
 void tree_free(struct tree *tree);
 
@@ -57,17 +57,17 @@ static inline const struct tree_label *tree_label(const struct tree *tree, uint3
 
 /*
  * The node after @node in depth-first order below @top, callers first; 0: none is left.
- * @inside: not what is below @node if it is false.
+ * If @inside is false, skips what is below @node.
  */
 uint32_t tree_next(const struct tree *tree, uint32_t node, uint32_t top, bool inside);
 
-/* In percent of all that is selected of a recording, 0 if that is nothing. */
+/* In percent of all that is selected of a recording; 0 if that is nothing. */
 double tree_share(const struct tree *tree, uint64_t weight, bool base);
 
-/* Whether one of both is as large as has to be shown. */
+/* Is one of both large enough to be shown? */
 bool tree_shows(const struct tree *tree, const uint64_t weight[2]);
 
-/* What a frame is called, as a string of the profile's. */
+/* The name of a frame, as a string of the profile's. */
 const char *frame_name(struct profile *profile, const struct profile_frame *frame);
 
 #endif

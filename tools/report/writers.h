@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What reports are written as.  None says whether all could be written: the stream does.
+ * Output formats of reports.  Write errors are left to the stream.
  */
 #ifndef WRITERS_H
 #define WRITERS_H
@@ -9,7 +9,7 @@
 
 #include "tree.h"
 
-/* Each function, source line or group with what it takes itself and with what it calls. */
+/* A function, source line or group with its own weight and that including its callees. */
 struct row {
 	uint32_t group, label;	/* node and label of the tree */
 	uint64_t self[2], total[2];
@@ -22,10 +22,10 @@ struct rows {
 
 enum row_order { BY_SELF, BY_TOTAL };
 
-/* Those that are large enough, the largest first, or where it differs most. */
+/* Those that are large enough, by size, or by difference. */
 struct rows rows_new(const struct tree *tree, bool diff, enum row_order order);
 
-/* The groups that @row is of, with commas between them, as the caller's string. */
+/* The groups of @row, separated by commas, as the caller's string. */
 char *row_group(const struct tree *tree, const struct row *row);
 
 /* @tree is of TREE_FILES or TREE_LINES. */
@@ -33,7 +33,7 @@ void table_print(const struct tree *tree, bool diff, enum row_order order, FILE 
 
 /*
  * Stacks with files and offsets, the innermost frame first, to @to unless that is NULL;
- * returns how many different ones there are.
+ * returns the number of different ones.
  */
 size_t listing_write(const struct selection *selection, FILE *to);
 
@@ -44,7 +44,7 @@ void flamegraph_write(const struct tree *tree, bool diff, FILE *to);
 void pprof_write(const struct selection *selection, FILE *to);
 void speedscope_write(const struct selection *selection, const char *name, FILE *to);
 
-/* All that the others print. */
+/* Everything that the others print. */
 void json_write(const struct selection *selection, bool diff, FILE *to);
 
 #endif

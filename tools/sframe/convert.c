@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A table of a file that may be hostile.  The process that reads the file sends the
- * object twice, without and with what is to be said of its rows, and then the rows.
- * All of that is checked here, and the table is written here: what comes of a
- * process that is taken over is a table with wrong rules of that file.
+ * A table for a file that may be hostile.  The process that reads the file sends the
+ * object twice, without and with the statistics of its rows, and then the rows.  All of
+ * that is checked here, and the table is written here: a process that is taken over can
+ * only cause a table with wrong rules for that file.
  */
 #include <elf.h>
 #include <errno.h>
@@ -91,7 +91,7 @@ const char *convert_cause(unsigned int cause)
 	return texts[cause];
 }
 
-/* Whether the range is in one of the segments. */
+/* Is the range in one of the segments? */
 static bool is_code(const struct object *object, uint64_t start, uint64_t size)
 {
 	for (size_t i = 0; i < object->nr_segments; i++) {
@@ -183,7 +183,7 @@ bool convert_is_passed_over(const struct conversion *conversion)
 	}
 }
 
-/* What became of the process tells more than what could not be read from it. */
+/* The fate of the process tells more than what could not be read from it. */
 static const char *end(struct conversion *conversion, const char *wrong)
 {
 	bool own;

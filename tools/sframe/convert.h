@@ -6,36 +6,39 @@
 #include "rows.h"
 #include "table.h"
 
-/* Bytes of a table: 64 MiB.  That of libLLVM has 6; all that are attached have 256. */
+/* Limit for the size of a table: 64 MiB.  libLLVM's takes 6; all attached ones have 256. */
 extern size_t convert_max_table;
 
-/* A file whose CFI a confined process reads. */
+/* A file whose CFI is read by a confined process. */
 struct conversion {
 	struct sandbox sandbox;
 	struct object object;
 	struct table table;
-	bool lasting;		/* what is wrong is the file, and not where it was read */
+	bool lasting;		/* the problem is the file, not how it was read */
 };
 
-/* Seconds of CPU for all of it, and for what convert_start() alone reads. */
+/* Seconds of CPU for everything, including what convert_start() alone reads. */
 #define CONVERT_SECONDS	60
 #define START_SECONDS	3
 
 /*
  * Starts to read the ELF file in the @size bytes at @image, which is private and may be
- * written to by the process: sets type, build-id and segments of @conversion->object.  The
- * process has @seconds, as of sandbox_start().  What is wrong, to be shown, or NULL; then
- * convert_finish() or convert_cancel() has to follow.
+ * written to by the process: sets type, build-id and segments of @conversion->object.
+ * The process has @seconds, as in sandbox_start().  Returns what is wrong, for display,
+ * or NULL; then call convert_finish() or convert_cancel().
  */
 const char *convert_start(struct conversion *conversion, void *image, size_t size,
 			  unsigned int seconds);
 
-/* Reads the rest, checks all of it, and writes the table; what is wrong, or NULL. */
+/*
+ * Reads the rest, checks everything, and writes the table; returns what is wrong, or
+ * NULL.
+ */
 const char *convert_finish(struct conversion *conversion);
 
 void convert_cancel(struct conversion *conversion);
 
-/* Whether what was wrong is that there is nothing to be converted. */
+/* Was it refused because there is nothing to convert? */
 bool convert_is_passed_over(const struct conversion *conversion);
 
 /* Of enum object_error, and of enum cause. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where libdw says that a value is (DWARF 5, 2.5 and 6.4.1), as far as a flexible
- * FDE of SFrame can say it: a register or the CFA, plus a constant, and perhaps the
+ * Where libdw says that a value is (DWARF 5, 2.5 and 6.4.1), as far as a flexible FDE
+ * of SFrame can express it: a register or the CFA, plus a constant, and optionally the
  * word there.
  */
 #include <dwarf.h>
@@ -36,7 +36,7 @@ static bool get_base(const Dwarf_Op *op, struct loc *loc)
 	return (base < NR_REGS || op->atom == DW_OP_call_frame_cfa) && fits(off);
 }
 
-/* Adds what follows a base; false if it is more than a constant and a dereference. */
+/* Adds what follows a base; false if that is more than a constant and a dereference. */
 static bool add_ops(const Dwarf_Op *ops, size_t nr, struct loc *loc)
 {
 	int64_t off = loc->off;
@@ -58,7 +58,7 @@ static bool add_ops(const Dwarf_Op *ops, size_t nr, struct loc *loc)
 }
 
 /*
- * What linkers write for .plt: a word more on the stack from some byte of each entry
+ * What linkers write for .plt: one more word on the stack from some byte of each entry
  * on.  The literals are that byte and the logarithm of the word.
  */
 static bool is_plt(const Dwarf_Op *ops, size_t nr)

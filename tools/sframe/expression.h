@@ -8,7 +8,7 @@
 struct Dwarf_Frame_s;
 
 /*
- * Where the CFA is at the first address of a row; false if it is by an expression
+ * Where the CFA is at the first address of a row; false if that takes an expression
  * that SFrame has no form for.  Sets @row->cfa and, for .plt, @row->pushed.
  */
 bool expression_cfa(struct Dwarf_Frame_s *frame, struct row *row);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * CFI as rows: which ranges there are by dwarf_next_cfi(), and what holds in them
- * by dwarf_cfi_addrframe() (DWARF 5, 6.4; LSB, "DWARF Extensions").
+ * CFI as rows: dwarf_next_cfi() gives the ranges, and dwarf_cfi_addrframe() the rules
+ * in them (DWARF 5, 6.4; LSB, "DWARF Extensions").
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -15,7 +15,7 @@
 #include "padding.h"
 #include "table.h"
 
-/* More than functions are aligned to. */
+/* More than any alignment of functions. */
 #define MAX_PADDING	64
 
 struct fde {
@@ -41,7 +41,7 @@ struct reader {
 	size_t room;
 };
 
-/* False if there is no room for one more in the @nr of @size bytes at @*array. */
+/* False if there is no room for one more than the @nr of @size bytes at *@array. */
 static bool grow(void *array, size_t nr, size_t size)
 {
 	void **at = array, *more;
@@ -98,7 +98,7 @@ static int address_encoding(const Dwarf_CIE *cie)
 	if (*augmentation++ != 'z')
 		return -1;
 	for (; *augmentation; augmentation++) {
-		/* Of a signal frame; the others are those of other machines. */
+		/* It marks a signal frame; the others are for other machines. */
 		if (*augmentation == 'S')
 			continue;
 		if (!strchr("RPL", *augmentation) || at == end)
@@ -112,7 +112,7 @@ static int address_encoding(const Dwarf_CIE *cie)
 	return DW_EH_PE_absptr;
 }
 
-/* What the FDE covers; false if that cannot be made out. */
+/* What the FDE covers; false if that cannot be determined. */
 static bool read_range(const struct section *section, const Dwarf_FDE *entry,
 		       int encoding, struct fde *fde)
 {
@@ -160,7 +160,7 @@ static int compare_address(const void *key, const void *element)
 	return (address >= fde->end) - (address < fde->start);
 }
 
-/* Adds the FDE unless one of the first @known, of another section, covers its start. */
+/* Adds the FDE unless one of the first @known, from another section, covers its start. */
 static bool add_fde(struct reader *reader, const struct section *section,
 		    const struct fde *fde, size_t known)
 {
@@ -174,7 +174,7 @@ static bool add_fde(struct reader *reader, const struct section *section,
 	return true;
 }
 
-/* False without memory.  What is behind a malformed entry cannot be found. */
+/* False without memory.  What comes after a malformed entry cannot be found. */
 static bool read_section(struct reader *reader, const struct section *section)
 {
 	const void *ident = elf_getident(reader->elf, NULL);
@@ -210,7 +210,7 @@ static bool read_section(struct reader *reader, const struct section *section)
 	return true;
 }
 
-/* --------------------------------------------------------- what holds in them */
+/* ------------------------------------------------------------------ the rules */
 
 static bool same_loc(const struct loc *one, const struct loc *other)
 {
@@ -218,7 +218,7 @@ static bool same_loc(const struct loc *one, const struct loc *other)
 	       one->off == other->off;
 }
 
-/* The SP of the caller is the CFA, unless something else is said. */
+/* The caller's SP is the CFA, unless stated otherwise. */
 static bool sp_is_cfa(Dwarf_Frame *frame, const struct row *row)
 {
 	struct loc sp;
@@ -235,7 +235,7 @@ static bool sp_is_cfa(Dwarf_Frame *frame, const struct row *row)
 	}
 }
 
-/* Fills in what @frame says; the cause if SFrame cannot, else NR_CAUSES. */
+/* Fills in what @frame says; returns the cause if SFrame cannot, else NR_CAUSES. */
 static enum cause read_frame(Dwarf_Frame *frame, struct row *row)
 {
 	switch (expression_register(frame, REG_RA, &row->ra)) {
@@ -280,7 +280,7 @@ static struct row *last_row(const struct reader *reader)
 	return nr ? &reader->rows[nr - 1] : NULL;
 }
 
-/* Adds a row, or makes the last one longer. */
+/* Adds a row, or extends the last one. */
 static bool add_row(struct reader *reader, struct row *row)
 {
 	struct object *object = reader->object;
@@ -309,7 +309,7 @@ static bool add_row(struct reader *reader, struct row *row)
 	return true;
 }
 
-/* Adds that there is no rule from @at to @end; false with an error. */
+/* Adds that there is no rule from @at to @end; false on error. */
 static bool add_nothing(struct reader *reader, enum cause cause, uint64_t at, uint64_t end)
 {
 	struct row row;
@@ -348,7 +348,7 @@ static bool read_row(const struct fde *fde, uint64_t at, uint64_t end, struct ro
 	return row->size;
 }
 
-/* Adds the rows from @at to @end, in @fde; false with an error. */
+/* Adds the rows from @at to @end, in @fde; false on error. */
 static bool read_rows(struct reader *reader, const struct fde *fde, uint64_t at,
 		      uint64_t end)
 {
@@ -388,7 +388,7 @@ static const uint8_t *find_bytes(struct reader *reader, uint64_t start, uint64_t
 	return NULL;
 }
 
-/* A return address is looked up one byte less, which is in no function. */
+/* For a return address the byte before it is looked up, which is in no function. */
 static void begin_early(struct reader *reader, struct fde *fde)
 {
 	const uint8_t *before = find_bytes(reader, fde->start - 1, 1);
@@ -416,7 +416,7 @@ static void find_known(struct reader *reader)
 	}
 }
 
-/* From @at to @end, in a function that is known; false with an error. */
+/* From @at to @end, in a known function; false on error. */
 static bool add_known(struct reader *reader, const struct fde *fde, uint64_t at, uint64_t end)
 {
 	struct row row = known_restorer;
@@ -432,9 +432,9 @@ static bool add_known(struct reader *reader, const struct fde *fde, uint64_t at,
 }
 
 /*
- * Has the last row cover what is between its FDE, which ends at @from, and the next
- * one, if that only aligns it: nothing runs there, and rows of several functions
- * without a gap can share an FDE of SFrame, which is what keeps tables small.
+ * Extends the last row over what is between its FDE, which ends at @from, and the next
+ * one, if that is only alignment: nothing runs there, and rows of several functions
+ * without a gap can share an FDE of SFrame, which keeps tables small.
  */
 static void cover_padding(struct reader *reader, uint64_t from, uint64_t to)
 {
@@ -451,8 +451,8 @@ static void cover_padding(struct reader *reader, uint64_t from, uint64_t to)
 }
 
 /*
- * Reads what one FDE alone covers.  Which of several libdw would find depends on
- * what it was asked before, so that there is no rule where they overlap.
+ * Reads what only one FDE covers.  Which of several libdw would find depends on earlier
+ * lookups, so there is no rule where they overlap.
  */
 static bool read_fdes(struct reader *reader)
 {
@@ -487,7 +487,7 @@ static bool read_fdes(struct reader *reader)
 
 /* ------------------------------------------------------------------ sections */
 
-/* The section named @name, with its contents in memory and not compressed. */
+/* The section named @name, with its contents in memory and uncompressed. */
 static bool find_section(Elf *elf, const char *name, struct section *section)
 {
 	Elf_Scn *scn = NULL;

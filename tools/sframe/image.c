@@ -15,10 +15,10 @@
 #include "image.h"
 
 #define MAX_SIZE	(4L << 30)
-/* Of a file that nobody vouches for, all of which is copied to memory. */
+/* Limit for an untrusted file, which is copied to memory as a whole. */
 #define MAX_COPIED	(1L << 30)
 
-/* With *@lasting if it is none because of what is in it. */
+/* Sets *@lasting if its contents are the reason that it is none. */
 static bool is_elf(int fd, bool *lasting)
 {
 	Elf64_Ehdr header;
@@ -33,7 +33,7 @@ static bool is_elf(int fd, bool *lasting)
 	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
-/* The id of the mount that @path, or @fd without one, is reached by; 0 if it has none. */
+/* The id of the mount of @path, or of @fd without one; 0 if it has none. */
 static uint64_t mount_of(int fd, const char *path)
 {
 	struct statx file;
@@ -66,13 +66,13 @@ static bool is_mounted_here(int fd)
 {
 	uint64_t mount = mount_of(fd, "");
 
-	/* That of a chroot(2) is not listed. */
+	/* A chroot(2)'s is not listed. */
 	return mount && (mount == mount_of(AT_FDCWD, "/") ||
 			 is_listed(mount, "/proc/self/mountinfo") ||
 			 is_listed(mount, "/proc/1/mountinfo"));
 }
 
-/* Whether files of root may have set-user-id here: what users mount may say anything. */
+/* May root's files here have set-user-id?  Mounts made by users may claim anything. */
 static bool is_of_root(int fd)
 {
 	struct statvfs mount;
@@ -114,7 +114,7 @@ static bool map(int fd, struct image *image)
 	return false;
 }
 
-/* What is wrong with the file, or NULL and what is known of it. */
+/* Returns what is wrong with the file; or NULL, with what is known of it. */
 static const char *look_at(int fd, struct image *image, bool *elf)
 {
 	struct stat stat;
@@ -135,8 +135,8 @@ static const char *look_at(int fd, struct image *image, bool *elf)
 }
 
 /*
- * Of what may be a pipe or a device.  In a tree that others can write to, what was no
- * link when it was found may be one by now, and lead to any device.
+ * It may be a pipe or a device.  In a tree that others can write to, what was no link
+ * when it was found may be one by now, and lead to any device.
  */
 static int open_path(const char *path, bool no_links)
 {

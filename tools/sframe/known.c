@@ -5,13 +5,13 @@
 #include "../tool.h"
 #include "known.h"
 
-/* Those that Go's linker marks as topmost in its own table: TOPFRAME. */
+/* Functions that Go's linker marks as topmost in its own table: TOPFRAME. */
 static const char * const names[] = {
 	"runtime.goexit", "runtime.goexit.abi0", "runtime.mstart", "runtime.mstart.abi0",
 	"runtime.rt0_go", "runtime.rt0_go.abi0",
 };
 
-/* What uc_mcontext has of the interrupted code, from the stack pointer on. */
+/* The registers that uc_mcontext has of the interrupted code, from the stack pointer on. */
 const struct row known_restorer = {
 	.flags = ROW_SIGNAL,
 	.cfa = { LOC_WORD, REG_SP, 0, 160 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that are known for what they do, and whose CFI says something else: that
- * of Go takes all of them for functions that return.
+ * Functions known for what they do, and whose CFI says something else: Go's treats all
+ * of them as functions that return.
  */
 #ifndef SFRAME_KNOWN_H
 #define SFRAME_KNOWN_H
@@ -15,7 +15,7 @@
 
 #define MAX_TOPMOST	16
 
-/* Where the runtime of Go has nothing that called it. */
+/* Functions of the Go runtime that nothing has called. */
 struct topmost {
 	uint64_t start[MAX_TOPMOST];
 	size_t nr;
@@ -28,10 +28,10 @@ bool known_is_topmost(const struct topmost *topmost, uint64_t start);
 
 #define KNOWN_RESTORER_SIZE	9
 
-/* Whether the KNOWN_RESTORER_SIZE bytes are where signal handlers return to. */
+/* Are the KNOWN_RESTORER_SIZE bytes where signal handlers return to? */
 bool known_is_restorer(const uint8_t *code);
 
-/* The rule there: struct rt_sigframe of the kernel, past the return address. */
+/* The rule there: struct rt_sigframe of the kernel, after the return address. */
 extern const struct row known_restorer;
 
 #endif

@@ -9,10 +9,10 @@ struct Elf;
 
 /*
  * Opens the ELF file in the @size bytes at @image, which must stay there, and where
- * elf_compress() may mark sections as not compressed, and reads
- * type, build-id, executable segments and the address for the table; NULL with an
- * error in @object.  libelf may crash, take long or much memory if the file is a
- * hostile one: meant for a process that is confined.
+ * elf_compress() may mark sections as not compressed, and reads type, build-id,
+ * executable segments and the address for the table; NULL with an error in @object.
+ * With a hostile file libelf may crash, or take much time or memory: meant for a
+ * confined process.
  */
 struct Elf *object_open(void *image, size_t size, struct object *object);
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Whether the @size bytes at @code are what assemblers and linkers align functions
- * with: NOPs (Intel SDM, NOP, with any of the prefixes that make it longer) and INT3.
+ * Are the @size bytes at @code what assemblers and linkers align functions with: NOPs
+ * (Intel SDM, NOP, with any of the prefixes that make it longer) and INT3?
  */
 bool is_padding(const uint8_t *code, size_t size);
 

@@ -12,7 +12,7 @@
 #include "store.h"
 
 #define DAY		(24 * 60 * 60)
-/* No table is being written for as long as that. */
+/* Writing a table never takes that long. */
 #define ABANDONED	(60 * 60)
 
 /* A file of the store. */
@@ -31,7 +31,7 @@ struct contents {
 	size_t nr_entries;
 };
 
-/* Whether it is digits, and then the suffix. */
+/* Does it consist of digits, followed by the suffix? */
 static bool is_digits(const char *name, const char *suffix)
 {
 	size_t digits = strspn(name, "0123456789abcdef");
@@ -45,7 +45,7 @@ static bool is_entry(const char *name)
 			      is_digits(name, STORE_SUFFIX);
 }
 
-/* Whether there are tables below it, or folders of tables. */
+/* Does it contain tables, or directories of tables? */
 static bool is_folder(const char *name, unsigned int depth)
 {
 	return (strlen(name) == 2 && is_digits(name, "")) ||
@@ -68,10 +68,10 @@ static void add_entry(struct contents *contents, int folder, const char *name, b
 	};
 }
 
-/* Takes @fd; folders are there to a depth of 2, or 3 in sha256. */
+/* Takes @fd; directories are read to a depth of 2, or 3 in sha256. */
 static void read_folder(struct contents *contents, int fd, unsigned int depth)
 {
-	/* What dup() returns would go on reading where another one has stopped. */
+	/* What dup() returns would continue where another one has stopped reading. */
 	DIR *dir = fdopendir(openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	int index = contents->nr_folders;
 	struct dirent *entry;
@@ -101,8 +101,8 @@ static int compare_used(const void *a, const void *b)
 }
 
 /*
- * Whether an entry has to go, with @bytes in it and those used since, of which @hashed are
- * by hash: of these there may be any number, for files that anybody has made.
+ * Must an entry go, with @bytes in it and those used since, of which @hashed are by
+ * hash?  There may be any number of these, for files that anybody has made.
  */
 static bool is_due(const struct entry *entry, time_t now, uint64_t bytes, uint64_t hashed,
 		   uint64_t most, unsigned long days)

@@ -4,7 +4,7 @@
 
 #include "convert.h"
 
-/* What became of files. */
+/* Results of the conversions. */
 struct totals {
 	uint64_t converted, present, passed_over, failed;
 	uint64_t cfi_bytes, table_bytes;

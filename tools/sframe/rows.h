@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the CFI of an object says, as the process that reads it tells the one
- * that writes the table.
+ * What the CFI of an object says, as sent by the process that reads it to the one that
+ * writes the table.
  */
 #ifndef SFRAME_ROWS_H
 #define SFRAME_ROWS_H
@@ -34,7 +34,7 @@ struct loc {
 
 #define ROW_SIGNAL	0x1	/* a signal frame: the CIE's augmentation has an 'S' */
 #define ROW_OUTERMOST	0x2	/* no caller: the return address is undefined */
-#define ROW_NOTHING	0x4	/* CFI covers it, and SFrame has no form for what that says */
+#define ROW_NOTHING	0x4	/* CFI covers it, but SFrame cannot express its rule */
 #define ROW_FLAGS	0x7
 
 /* Bytes of an entry of .plt, and how many more it has on the stack once it has pushed. */
@@ -42,9 +42,10 @@ struct loc {
 #define PLT_PUSHED	8
 
 /*
- * The rule for a range of code, or with ROW_NOTHING that there is none, whatever the
- * fields behind say; no other flag is set then.  With @pushed the offset of the CFA is PLT_PUSHED
- * more where address % PLT_ENTRY >= @pushed, which is what the CFI of .plt says.
+ * The rule for a range of code or, with ROW_NOTHING, that there is none, whatever the
+ * following fields say; no other flag is set then.  With @pushed the offset of the CFA
+ * is PLT_PUSHED more where address % PLT_ENTRY >= @pushed, which is what the CFI of
+ * .plt says.
  */
 struct row {
 	uint64_t start;		/* link-time address */
@@ -84,7 +85,7 @@ struct segment {
 
 enum object_error {
 	OBJECT_READ,		/* no error */
-	OBJECT_NOT_ELF,		/* not an ELF program or shared object for x86-64 */
+	OBJECT_NOT_ELF,		/* no ELF program or shared object for x86-64 */
 	OBJECT_NO_CODE,		/* no executable segment has contents, as in debug files */
 	OBJECT_NO_CFI,
 	OBJECT_NO_ROWS,		/* it covers none of the code */
@@ -95,13 +96,13 @@ enum object_error {
 };
 
 /*
- * An object without its rows.  @table_addr is where its table is linked to lie:
- * behind the last segment, at the start of a page, where it hides nothing.
+ * An object without its rows.  @table_addr is the link-time address of its table: after
+ * the last segment, at the start of a page, where it hides nothing.
  */
 struct object {
-	uint32_t error;		/* enum object_error; all else only without one */
+	uint32_t error;		/* enum object_error; all else is valid only without one */
 	uint32_t type;		/* ET_EXEC or ET_DYN */
-	uint32_t build_id_len;	/* 0: it has none */
+	uint32_t build_id_len;	/* 0 if it has none */
 	uint32_t nr_segments;
 	uint8_t build_id[MAX_BUILD_ID];
 	struct segment segments[MAX_SEGMENTS];

@@ -29,7 +29,7 @@ struct found {
 static struct found *found;
 static size_t nr_found;
 
-/* nftw() has no argument to pass on. */
+/* nftw() has no argument to pass to it. */
 static int add_found(const char *path, const struct stat *stat, int type,
 		     struct FTW *where)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every name is looked up in a folder that is open, and no symbolic link is followed
- * below the store, so that what a folder's name leads to meanwhile does not matter.
+ * Every name is looked up in an open directory, and no symbolic link is followed below
+ * the store, so it does not matter what the name of a directory leads to meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +18,10 @@
 
 #define FOLDER	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* Another one, which is only read; or -1. */
+/* The second store, which is only read; or -1. */
 static int packaged = -1;
 
-/* As mkdir -p. */
+/* Like mkdir -p. */
 static void make_folders(const char *path)
 {
 	char *copy = format("%s", path);
@@ -74,7 +74,7 @@ int store_packaged(void)
 	return packaged;
 }
 
-/* The folder @name in @at; -1 with errno. */
+/* Opens the directory @name in @at; -1 with errno. */
 static int open_folder(int at, const char *name, bool make, mode_t mode)
 {
 	if (make && mkdirat(at, name, mode) && errno != EEXIST)
@@ -82,7 +82,7 @@ static int open_folder(int at, const char *name, bool make, mode_t mode)
 	return openat(at, name, FOLDER);
 }
 
-/* The folder of the table, and its name there as a string of its own. */
+/* The directory of the table, and its name there as a string of its own. */
 static int open_place(int store, const struct store_key *key, char **name, bool make)
 {
 	char *digits = hex_build_id(key->bytes, key->len);
@@ -152,7 +152,7 @@ void store_remove(int store, const struct store_key *key)
 	free(name);
 }
 
-/* Writes all of it under another name, and only then has it take the name's place. */
+/* Writes all of it under another name, and only then renames it. */
 static bool write_in(int folder, const char *name, mode_t mode, const struct object *object,
 		     const struct table *table)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A folder of tables.  That of a file with a build-id is XX/YYYY.sframe, in hexadecimal
- * digits as in /usr/lib/debug/.build-id; that of another one sha256/XX/YYYY.sframe, by
- * the SHA-256 of the file.  When a table was last used is its time of modification.
+ * A directory of tables.  That of a file with a build-id is XX/YYYY.sframe, in
+ * hexadecimal digits as in /usr/lib/debug/.build-id; that of another one
+ * sha256/XX/YYYY.sframe, by the SHA-256 of the file.  The modification time of a table
+ * says when it was last used.
  */
 #ifndef SFRAME_STORE_H
 #define SFRAME_STORE_H
@@ -16,9 +17,9 @@
 #define STORE_CACHE	"/var/cache/codectl/sframe"
 #define STORE_PACKAGED	"/usr/lib/codectl/sframe"
 #define STORE_SUFFIX	".sframe"
-/* Folder of tables by SHA-256. */
+/* Directory of tables by SHA-256. */
 #define STORE_HASHES	"sha256"
-/* What is being written is .DIGITS and this. */
+/* A table that is being written is named .DIGITS and this. */
 #define STORE_NEW	".new"
 #define STORE_MAX_MIB	1024
 #define STORE_MAX_DAYS	90
@@ -30,37 +31,37 @@ struct store_key {
 };
 
 /*
- * Opens the folder @path, and makes it; exits unless it belongs to this user or to
- * root, and nobody else can write to it.
+ * Opens the directory @path, creating it if necessary; exits unless it belongs to this
+ * user or to root, and nobody else can write to it.
  */
 int store_open(const char *path);
 
 /*
- * From now on store_has() and store_read() look into the folder @path first, where nothing
- * is changed; not if it is not there, or somebody else can write to it.
+ * From now on store_has() and store_read() look into the directory @path first, which
+ * is never changed; but not if it does not exist, or somebody else can write to it.
  */
 void store_look_into(const char *path);
 
-/* The descriptor of that folder; -1: there is none. */
+/* The descriptor of that directory, or -1. */
 int store_packaged(void);
 
-/* Whether the table is there; one that is kept counts as used just now. */
+/* Is the table there?  One in the store counts as used just now. */
 bool store_has(int store, const struct store_key *key);
 
-/* The file of the table, open for reading; -1 with errno.  It was used just now. */
+/* The file of the table, open for reading; -1 with errno.  Counts as used just now. */
 int store_read(int store, const struct store_key *key);
 
-/* Removes a table that is there, or looks no more into that folder if it has it. */
+/* Removes an existing table, or stops looking into that directory if it has it. */
 void store_remove(int store, const struct store_key *key);
 
 /*
- * Puts a table there, in place of one that there is; all of it or false with errno.  That
- * of a file which is @secret, or not believed, only the user can read.
+ * Stores a table, replacing an existing one; completely, or false with errno.  If its
+ * file is @secret, or not trusted, only the user can read it.
  */
 bool store_put(int store, const struct store_key *key, bool secret,
 	       const struct object *object, const struct table *table);
 
-/* The same for a file named @path, which need not lie in a store. */
+/* The same for a file named @path, which need not be in a store. */
 bool store_write(const char *path, const struct object *object,
 		 const struct table *table);
 
@@ -71,9 +72,9 @@ struct store_pruned {
 
 /*
  * Removes what was not used for @days, and then what was not used for longest until
- * @bytes are left, half of them by hash, as well as what a process that was killed has
- * left behind.  What has a name that no table has is left as it is: the folder may be
- * another one.  False with errno if something could not be removed.
+ * @bytes are left, half of them by hash, as well as the remains of killed processes.
+ * Leaves alone what has no name of a table: the directory may be a wrong one.  False
+ * with errno if something could not be removed.
  */
 bool store_prune(int store, uint64_t bytes, unsigned long days,
 		 struct store_pruned *pruned);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rows as an SFrame section, by libsframe.  The names in the comments are those of
- * the sections of the SFrame specification.
+ * Rows as an SFrame section, by libsframe.  The names in the comments are those of the
+ * sections of the SFrame specification.
  */
 #include <sframe-api.h>
 #include <stdlib.h>
@@ -9,15 +9,15 @@
 
 #include "table.h"
 
-/* What all functions of x86-64 have in common: the return address is at the CFA - 8. */
+/* All functions of x86-64 have this in common: the return address is at CFA - 8. */
 #define FIXED_RA	-8
 
 /*
- * Rows of functions without a gap between them go into one FDE, which saves 21 bytes
- * each, up to so many: a lookup looks at each of them.
+ * Rows of contiguous functions go into one FDE, which saves 21 bytes each, up to this
+ * many: a lookup goes through all of them.
  */
 #define MAX_FRES	32
-/* A flexible FRE takes some two bytes more, an FDE 21. */
+/* A flexible FRE takes about two bytes more, an FDE 21. */
 #define MIN_ALIKE	10
 /* A block of .plt as rows costs 6 bytes, an FDE of its own 27. */
 #define PLT_MIN_BLOCKS	5
@@ -62,14 +62,14 @@ static bool is_loc(const struct loc *loc, bool may_be_same)
 	       loc->kind <= LOC_WORD : false;
 }
 
-/* Whether the row gets an FDE that repeats itself. */
+/* Does the row get an FDE that repeats itself? */
 static bool is_masked(const struct row *row)
 {
 	return row->pushed && row->start % PLT_ENTRY == 0 &&
 	       row->size / PLT_ENTRY >= PLT_MIN_BLOCKS;
 }
 
-/* Whether the row shares its FDE with no other. */
+/* Does the row share its FDE with no other? */
 static bool is_alone(const struct row *row)
 {
 	return is_masked(row) || row->flags & ROW_NOTHING;
@@ -96,7 +96,7 @@ static bool is_fixed_ra(const struct loc *ra)
 	return ra->kind == LOC_WORD && ra->base == BASE_CFA && ra->off == FIXED_RA;
 }
 
-/* "Default FDE Type Interpretation" has no words for it. */
+/* "Default FDE Type Interpretation" cannot express it. */
 static bool needs_flex(const struct row *row)
 {
 	if (row->flags & (ROW_OUTERMOST | ROW_NOTHING))
@@ -147,7 +147,7 @@ static void put_row(struct words *words, const struct row *row, bool flex, int32
 		put_loc(words, &row->fp);
 }
 
-/* The logarithm of the bytes that each of the words takes. */
+/* The logarithm of the size of each word. */
 static unsigned int word_size(const struct words *words)
 {
 	unsigned int size = SFRAME_FRE_DATAWORD_1B;
@@ -173,14 +173,14 @@ static bool add_fre(struct writer *writer, const struct run *run, const struct r
 	size = word_size(&words);
 	base = row->cfa.base == REG_SP ? SFRAME_BASE_REG_SP : SFRAME_BASE_REG_FP;
 	fre.fre_info = SFRAME_V1_FRE_INFO(base, words.nr, size);
-	/* Little-endian, as all of it. */
+	/* Little-endian, like everything. */
 	for (unsigned int i = 0; i < words.nr; i++)
 		memcpy(fre.fre_datawords + (i << size), &words.at[i], 1 << size);
 	writer->table->nr_fres++;
 	return !sframe_encoder_add_fre(writer->out, writer->table->nr_fdes, &fre);
 }
 
-/* The entries of .plt one by one; the first and the last may lack some bytes. */
+/* The entries of .plt one by one; the first and the last may be incomplete. */
 static bool add_plt_fres(struct writer *writer, const struct run *run,
 			 const struct row *row)
 {
@@ -225,12 +225,12 @@ static uint8_t fde_info(const struct run *run)
 	return SFRAME_V3_FDE_UPDATE_SIGNAL_P(!!(run->rows->flags & ROW_SIGNAL), info);
 }
 
-/* Which says that CFI covers the function, and that there is no rule. */
+/* Says that CFI covers the function, but there is no rule. */
 static bool add_no_fres(struct writer *writer, const struct run *run)
 {
 	const sframe_func_desc_attr_v3 attr = { .sfda_func_info = fde_info(run) };
 
-	/* sframe_encoder_write() wants to have been told. */
+	/* sframe_encoder_write() needs this call. */
 	return !sframe_encoder_add_fres_buf(writer->out, writer->table->nr_fdes, 0,
 					    (const char *)&attr, sizeof(attr));
 }
@@ -259,7 +259,7 @@ static bool add_run(struct writer *writer, const struct run *run)
 	return true;
 }
 
-/* How many FREs a row is written as, at most. */
+/* Maximum number of FREs that a row is written as. */
 static size_t nr_fres(const struct row *row)
 {
 	if (row->flags & ROW_NOTHING)
@@ -267,7 +267,7 @@ static size_t nr_fres(const struct row *row)
 	return row->pushed ? 2 * (row->size / PLT_ENTRY + 2) : 1;
 }
 
-/* How many of the rows are of one kind of FDE, as far as that matters. */
+/* How many of the rows are of one kind of FDE, as far as it matters. */
 static size_t nr_alike(const struct row *row, const struct row *end)
 {
 	const struct row *next = row + 1;
@@ -279,7 +279,7 @@ static size_t nr_alike(const struct row *row, const struct row *end)
 	return next - row;
 }
 
-/* Whether an FDE of another kind is shorter than more rows of the kind of @run. */
+/* Is an FDE of another kind shorter than more rows of the kind of @run? */
 static bool is_other_kind(const struct run *run, const struct row *row,
 			  const struct row *end)
 {
@@ -288,7 +288,7 @@ static bool is_other_kind(const struct run *run, const struct row *row,
 	return run->flex ? nr_alike(row, end) >= MIN_ALIKE : run->nr >= MIN_ALIKE;
 }
 
-/* Whether @row goes into the FDE of the rows before it. */
+/* Does @row go into the FDE of the rows before it? */
 static bool joins(const struct run *run, const struct row *row, const struct row *end)
 {
 	return !is_alone(run->rows) && !is_alone(row) && row->start == run->start + run->size &&

@@ -4,7 +4,7 @@
 
 #include "rows.h"
 
-/* An SFrame section, version 3.  What is ROW_NOTHING has an FDE without FREs. */
+/* An SFrame section, version 3.  ROW_NOTHING becomes an FDE without FREs. */
 struct table {
 	char *data;
 	size_t size;		/* in bytes */
@@ -13,15 +13,15 @@ struct table {
 };
 
 /*
- * Whether @row may follow one that ends at @end, or be the first with 0: all that
- * table_write() relies on.
+ * May @row follow one that ends at @end, or be the first with 0?  table_write() relies
+ * on nothing else.
  */
 bool table_takes(const struct row *row, uint64_t end);
 
 /*
- * Writes a table for the rows, which table_takes(), as if it were linked to lie at
- * @table_addr: starts of functions are relative to the fields that say them
- * (SFRAME_F_FDE_FUNC_START_PCREL).  False without memory, or beyond 4 GiB.
+ * Writes a table for the rows, which table_takes(), as if it were linked at
+ * @table_addr: starts of functions are relative to their own fields
+ * (SFRAME_F_FDE_FUNC_START_PCREL).  False without memory, or if it exceeds 4 GiB.
  */
 bool table_write(const struct row *rows, size_t nr, uint64_t table_addr,
 		 struct table *table);

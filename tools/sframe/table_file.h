@@ -9,8 +9,8 @@
  *			version of this format (TABLE_FILE_VERSION), and offset, length
  *			and link-time address of each executable PT_LOAD of the object
  *
- * which is what the kernel wants to know in order to attach the table to the object.
- * A reader passes over sections and notes that it does not know.
+ * which is what the kernel needs to attach the table to the object. A reader skips
+ * unknown sections and notes.
  */
 #ifndef TABLE_FILE_H
 #define TABLE_FILE_H
@@ -22,7 +22,7 @@
 #define TABLE_FILE_NOTE		"codectl"
 #define TABLE_FILE_SEGMENTS	1
 
-/* Writes it to the empty file behind @fd; false with errno. */
+/* Writes it to the empty file at @fd; false with errno. */
 bool table_file_write(int fd, const struct object *object, const struct table *table);
 
 #endif

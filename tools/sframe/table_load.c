@@ -10,7 +10,7 @@
 #define SHT_GNU_SFRAME	0x6ffffff4
 #endif
 
-/* The note with the segments, of a version that is known. */
+/* The note with the segments, if its version is known. */
 static void load_note(struct loaded_table *table, Elf_Data *data)
 {
 	size_t offset = 0, name, desc;

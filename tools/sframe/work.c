@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Files are shared out among processes, which take the next one each. */
+/* Files are distributed among processes, each of which takes the next one. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ struct shared {
 	struct totals totals[];		/* of each process */
 };
 
-/* As one call, so that lines of several processes do not mix. */
+/* In one call, so that lines of several processes do not mix. */
 static void complain(const char *path, const char *wrong)
 {
 	char *shown = escape(path, strlen(path), "");
@@ -70,7 +70,7 @@ static const char *keep(const struct work *work, const struct store_key *key, bo
 	return store_put(work->store, key, secret, object, table) ? NULL : strerror(errno);
 }
 
-/* What is left to do of a conversion that has started. */
+/* The rest of a conversion that has been started. */
 static const char *finish(const struct work *work, const struct image *image,
 			  struct conversion *conversion, struct totals *totals)
 {
@@ -133,7 +133,7 @@ static size_t shared_size(unsigned long jobs)
 	return sizeof(struct shared) + jobs * sizeof(struct totals);
 }
 
-/* The readers of files, which this process starts, may be taken over by them. */
+/* The files may take over their readers, which this process starts. */
 static bool keep_from_readers(const struct work *work, struct shared *shared,
 			      unsigned long jobs)
 {
@@ -158,7 +158,7 @@ static pid_t start(const struct work *work, struct shared *shared, unsigned long
 	_exit(0);
 }
 
-/* Until all processes have ended; false if one of them was killed. */
+/* Waits for all processes to end; false if one of them was killed. */
 static bool wait_all(const struct work *work, struct shared *shared, unsigned long jobs)
 {
 	bool show = work->tree && !work->quiet && isatty(STDERR_FILENO), good = true;
@@ -231,7 +231,7 @@ const char *work_know(const char *path, struct known *known,
 	if (wrong)
 		return wrong;
 	convert_cancel(&conversion);
-	/* The pages of a file that is cut short, or cannot be read, are no longer there. */
+	/* The pages of a file that is truncated, or cannot be read, no longer exist. */
 	if (!get_id(&conversion.object, &known->key))
 		return image_hash_file(path, image.size, &known->key, stop);
 	known->nr_segments = conversion.object.nr_segments;

@@ -26,7 +26,7 @@ static void check_function(const struct function *a, const struct function *b)
 	require(a->line == b->line);
 }
 
-/* Escaping makes texts longer, which may be cut then. */
+/* Escaping makes texts longer, so they may be cut. */
 static bool is_short(const struct symbol *symbol)
 {
 	const size_t max = ANSWER_MAX_TEXT;

@@ -20,7 +20,7 @@
 	.fill \count, 1, 0x40
 	.endm
 
-	/* Default rows, and padding behind. */
+	/* Default rows, and padding after them. */
 	function default_rows
 	fill 1
 	.cfi_def_cfa_offset 16

@@ -39,7 +39,7 @@ static inline int check_end(void)
 	return check_failed != 0;
 }
 
-/* A copy with nothing behind it, so that the sanitizer sees what goes beyond. */
+/* A copy with nothing after it, so that the sanitizer sees overruns. */
 static inline void *exact_copy(const void *data, size_t len)
 {
 	char *copy = malloc(len ? len : 1);
@@ -61,7 +61,7 @@ static inline bool is(char *text, const char *wanted)
 	return same;
 }
 
-/* It does nothing until it is killed. */
+/* Starts a process that does nothing until it is killed. */
 static inline pid_t start_process(void)
 {
 	pid_t pid = fork();
@@ -82,7 +82,7 @@ static inline unsigned int check_random(unsigned int below)
 	return (state >> 33) % below;
 }
 
-/* Changes some bytes, preferably to ones that mean something. */
+/* Changes some bytes, preferably to meaningful ones. */
 static inline void mutate(char *data, size_t len)
 {
 	static const char bytes[] = " -=0x\n\\fx9:\377\0\1";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which function was at an address, of records as programs tell them.
+* Which function was at an address, by records as programs report them.
  */
 #include "check.h"
 #include "code_names.h"
@@ -20,7 +20,7 @@ static void tell(pid_t pid, uint64_t time, uint32_t action, uint64_t id, uint64_
 	code_names_add(names, pid, time, &record);
 }
 
-/* All that it has, which is nothing. */
+/* Reports all of its names: there are none. */
 static void tell_none(uint64_t time)
 {
 	tell(PID, time, NAME_BEGIN, 1, 0, 0, "");
@@ -58,7 +58,7 @@ static void a_function_while_it_is_there(void)
 	code_names_free(names);
 }
 
-/* In another place and of another length. */
+/* In another place and with another length. */
 static void an_address_that_is_used_again(void)
 {
 	names = code_names_new();
@@ -71,10 +71,10 @@ static void an_address_that_is_used_again(void)
 	tell_none(60);
 	CHECK(id_at(0x2008, 25) == 1 && id_at(0x2008, 45) == 2 && id_at(0x2008, 50) == 3);
 	CHECK(id_at(0x1ff8, 45) == 3 && id_at(0x2088, 45) == 2);
-	/* It runs before its thread gets to tell it. */
+	/* It runs before its thread reports it. */
 	CHECK(id_at(0x2008, 35) == 2);
 	CHECK(!id_at(0x2100, 35));
-	/* What goes without having been told has no name. */
+	/* A function that goes without having been reported has no name. */
 	tell(PID, 70, NAME_RETIRE, 9, 0x3000, 16, "");
 	tell(PID, 80, NAME_ADD, 4, 0x3000, 16, "fourth");
 	CHECK(!id_at(0x3000, 65) && id_at(0x3000, 75) == 4);
@@ -92,7 +92,7 @@ static void records_of_several_processors(void)
 	code_names_free(names);
 }
 
-/* What was there before all was told may have been another function. */
+/* Before all names were reported there may have been another function. */
 static void code_before_all_names_were_told(void)
 {
 	names = code_names_new();
@@ -102,7 +102,7 @@ static void code_before_all_names_were_told(void)
 	tell(PID, 24, NAME_END, 1, 0, 1, "");
 	CHECK(!id_at(0x1000, 15) && !id_at(0x1000, 21));
 	CHECK(id_at(0x1000, 22) == 1);
-	/* Of another copy, which has not told all of its own. */
+	/* By another copy, which has not reported all of its names. */
 	code_names_add(names, PID, 40, &(struct name_record){
 		.copy = OTHER_COPY, .id = 9, .start = 0x5000, .len = 16, .name = "other" });
 	CHECK(!id_at(0x5000, 39) && id_at(0x5000, 40) == 9);
@@ -142,12 +142,12 @@ static void lost_records(void)
 	code_names_lost(names, 20001);
 	CHECK(id_at(0x4000, 20000) == 4 && !id_at(0x4000, 20002));
 	CHECK(id_at(0x2000, 99) == 3 && !id_at(0x2000, 100) && !id_at(0x2000, 20000));
-	/* Numbers are what they were. */
+	/* Numbers stay the same. */
 	CHECK(finds(PID, 1, 0x1000, "first", 0));
 	code_names_free(names);
 }
 
-/* A child counts on from where its parent was. */
+/* A child continues its parent's numbers. */
 static void numbers_of_a_child(void)
 {
 	names = code_names_new();
@@ -178,7 +178,7 @@ static void records_that_say_nothing(void)
 	code_names_free(names);
 }
 
-/* Names without end take no memory without end. */
+/* Endless names do not take endless memory. */
 static void too_many_names(void)
 {
 	static char name[NAME_MAX_LEN + 1];

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# codectl record --cpu and top in the guest: the shares that they report are those of the
+# codectl record --cpu and top in the guest: the shares that they report match the
 # program's own clock, by function, line, thread and cgroup.  Prints TAP.
 #
 # What is called by check() looks unreachable:
@@ -12,12 +12,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
 # Of 3000 samples, a share of 20 % is within 2 points in 99 of 100 cases even if they are
-# independent, which samples at intervals are not.  An emulated CPU takes fewer than it is
-# asked for.
+# independent, which samples at intervals are not.  An emulated CPU takes fewer than
+# requested.
 hertz=997 enough=3000
 cgroups=$out/cgroups
-# Other work on the host takes CPUs away from the emulated ones, in the middle of a function
-# as likely as not: shares differ by more then.
+# Other work on the host takes CPUs away from the emulated ones, often in the middle of
+# a function: then shares differ by more.
 slack=${TEST_SLACK:-5}
 
 # make_json OPTION... - of the recording
@@ -48,7 +48,7 @@ share()
 		awk '{ sum += $1 } END { printf "%.6f\n", sum }'
 }
 
-# near ONE OTHER BY - both are numbers, that far apart at most, times the slack
+# near ONE OTHER BY - two numbers, at most that far apart, times the slack
 near()
 {
 	echo "# $1, wanted $2" >> "$out/stdout"
@@ -77,7 +77,7 @@ record_shares()
 	return 1
 }
 
-# Where its program has ended, the kernel does not say what had called it.
+# If its program has ended, the kernel does not say what had called it.
 nearly_all_have_stacks()
 {
 	lost=$(sed -n 's/.*"count":\([0-9]*\).*/\1/p' "$out/json" |
@@ -149,8 +149,8 @@ start_in()
 		exec taskset 1 $here/shares 600" > "$out/load" 2>&1 &
 }
 
-# One and two programs share a CPU: an emulated one has times with fewer samples, which are
-# those of all then.
+# One and two programs share a CPU: an emulated one has times with fewer samples, which
+# then affect all of them.
 test_cgroups()
 {
 	mkdir "$cgroups" && mount -t cgroup2 cgroup2 "$cgroups" &&

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Tests in the guest, as TAP, of what codectl(1) says and leaves behind where it
-# cannot do what it is asked for.
+# Tests in the guest, as TAP, of what codectl(1) prints and leaves behind if it fails.
 #
 # What is called by check() looks unreachable:
 # shellcheck disable=SC2317
@@ -47,7 +46,7 @@ test_processes()
 	for pid in 99999999 4294967297 2147483648; do
 		check "no such process: $pid" fails_with 1 'no process' list $pid
 	done
-	# Once it is sleep, nobody asks for its child.
+	# Once it is sleep, nobody waits for its child.
 	sh -c 'sleep 1 & echo $!; exec sleep 20' > "$out/zombie" &
 	load=$!
 	sleep 2
@@ -82,7 +81,7 @@ test_kernels()
 	echo 1 > /proc/sys/kernel/codectl
 }
 
-# Perf has the event for itself.
+# Perf uses the event by itself.
 event_in_use()
 {
 	offset=$(codectl where "$load" "$(address take)" | sed -n 's/.*, offset //p')
@@ -126,7 +125,7 @@ test_events()
 	stop_load
 }
 
-# instance_is_there - one of the name that codectl would choose
+# instance_is_there - one with the name that codectl would choose
 instance_is_there()
 {
 	# shellcheck disable=SC2016
@@ -156,7 +155,7 @@ test_instances()
 	done
 }
 
-# With each number of descriptors that is not enough it fails and says so.
+# With any insufficient number of descriptors it fails and says so.
 few_descriptors()
 {
 	limit=4
@@ -172,7 +171,7 @@ few_descriptors()
 test_commands()
 {
 	check "no such command" fails_with 1 'cannot run /none' record -- /none
-	# Else it would wait for children of which it is not told.
+	# Otherwise it would wait for children whose end is not reported.
 	# shellcheck disable=SC2016
 	check "children go on being waited for" timeout -s KILL 60 sh -c '
 		trap "" CHLD

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Tests in the guest, as TAP, of where codectl(1) has its names from: what users do to
-# have it open something else, containers, processes that have ended, file systems that
-# do not answer.
+# Tests in the guest, as TAP, of where codectl(1) gets its names: tricks of users to make
+# it open something else, containers, processes that have ended, file systems that do
+# not answer.
 #
 # What is called by check() looks unreachable:
 # shellcheck disable=SC2317
@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
 jit=${JIT_DEMO:-$here/../jit-demo}
-# So many that a recorder has time to see who runs them while it is there.
+# So many that a recorder has time to look at the process while it exists.
 seconds=0.5 turns=200
 [ "${TEST_TIME_SCALE:-1}" = 1 ] || seconds=2 turns=40
 getppid=syscalls:sys_enter_getppid
@@ -169,7 +169,7 @@ test_user_map()
 	rm -f /tmp/perf-*.map
 }
 
-# It has another number, and its /tmp goes with it.
+# It has another PID, and its /tmp goes with it.
 test_container()
 {
 	check "record of a JIT in a container until that ends" record \
@@ -179,7 +179,7 @@ test_container()
 	check "... has its names" has 'jit:fib.fib@[12]'
 }
 
-# Of what a user says of another one's code nothing is believed.
+# Nothing that a user says about another user's code is trusted.
 test_other_map()
 {
 	start_load "$here/contend" 2 1000000000 1000
@@ -196,7 +196,7 @@ test_other_map()
 	stop_load
 }
 
-# --- a server of files that does not answer
+# --- a file server that does not answer
 
 test_silent_server()
 {

@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 hold_tracepoints
 rounds=50
 [ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=10
-# Whose turn it is already waits for nobody.
+# A thread whose turn it is already does not wait.
 waits=$((rounds / 10))
 
 # record PROGRAM - its trace is in trace.dat
@@ -23,7 +23,7 @@ record()
 		-O userstacktrace_delay "$1" 2 "$rounds" > "$out/stdout" 2> "$out/stderr"
 }
 
-# report [OPTION]... - of trace.dat, as trace-cmd prints it with the plugin
+# report [OPTION]... - trace.dat, as printed by trace-cmd with the plugin
 report()
 {
 	TRACEEVENT_PLUGIN_DIR=$here/plugins trace-cmd report -i "$out/trace.dat" "$@" \

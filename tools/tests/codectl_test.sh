@@ -69,7 +69,7 @@ test_list()
 	wait $other 2> /dev/null
 }
 
-# where_is FUNCTION REGEX - in what was printed for an address two bytes inside it
+# where_is FUNCTION REGEX - in the output for an address two bytes inside it
 where_is()
 {
 	codectl_is 0 where "$load" "$(printf %x $(($(address "$1") + 2)))" &&
@@ -171,7 +171,7 @@ most_frequent_first()
 	awk '/^[0-9]/ { if (nr++ && $1 > last) exit 1; last = $1 } END { exit nr < 2 }' "$out/stdout"
 }
 
-# The time is over before the command is.
+# The time ends before the command does.
 test_record_command()
 {
 	cp "$here/contend" "$out/co n	\\tend"
@@ -219,7 +219,7 @@ test_record_pid()
 	stop_load
 }
 
-# A stack with another event than its own would show.
+# A stack with the wrong event would show.
 test_record_lost()
 {
 	start_load "$here/contend" 2 1000000000
@@ -234,7 +234,7 @@ test_record_lost()
 	stop_load
 }
 
-# The record that says what an id is comes with the first stack, and is lost.
+# The record that explains an id comes with the first stack, and is lost.
 test_record_unexplained()
 {
 	cp "$here/contend" "$out/new"
@@ -265,8 +265,8 @@ test_record_jit()
 		'_start;.*;main;.*;jit:[a-z]*\.[a-z]*@[12];' "$out/folded"
 }
 
-# Programs come and go, and each has addresses that others had: by names as they are at
-# the end, stacks of one have functions of several.
+# Programs come and go, and reuse the addresses of others: by the names at the end,
+# stacks of one would have functions of several.
 # names_told KIND [OPTION] - of jit-demo
 names_told()
 {
@@ -368,7 +368,7 @@ test_report()
 	check "by thread" reports '^contend;pid [0-9]*;tid [0-9]*;.*;tell;syscall ' \
 		--by comm,pid,tid --folded -
 	check "each of them its share" by_thread
-	# As long as nobody has mounted them, there are none.
+	# Unless somebody has mounted them, there are none.
 	cgroup=$(sed -n 's/^0:://p' /proc/self/cgroup)
 	check "by cgroup" reports "^${cgroup:-.unknown.};__clone3;.*;tell;syscall " \
 		--by cgroup --folded -

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Tests of codectl record --wait in the guest, as TAP: what a program says of its own waits
-# is compared with what is recorded.
+# Tests of codectl record --wait in the guest, as TAP: compares what a program reports of
+# its own waits with what is recorded.
 #
 # What is called by check() looks unreachable:
 # shellcheck disable=SC2317
@@ -177,7 +177,7 @@ test_lost()
 	check "no wait is longer than the recording" no_longer
 }
 
-# Each of four threads waits for 3 seconds at most, and for the time that it takes to end.
+# Each of four threads waits for at most 3 seconds, plus the time that it takes to end.
 no_longer()
 {
 	awk -F '"ns":' '/"ns":[0-9]/ { sub(/,.*/, "", $2); sum += $2 }
@@ -212,7 +212,7 @@ test_deadlock()
 	stop_load
 }
 
-# The recorder of the waits of all, until it is killed.
+# The recorder of everybody's waits, until it is killed.
 test_killed()
 {
 	codectl record --wait -o "$out/other" > /dev/null 2> "$out/stderr" &

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154,SC2317,SC2034
 #
-# For the tests of codectl(1) in the guest, which are in the folder $here.
+# For the tests of codectl(1) in the guest, which are in the directory $here.
 
 # shellcheck source=../../scripts/check/tap.sh
 . "$here/tap.sh"
@@ -80,7 +80,7 @@ fails_with()
 	[ $? = "$want" ] && one_line "$want" "$text"
 }
 
-# A wrong call has a second line, which says where to look.
+# A usage error has a second line, which says where to look.
 one_line()
 {
 	[ "$(wc -l < "$out/stderr")" = "$1" ] && [ ! -s "$out/stdout" ] &&

@@ -2,10 +2,10 @@
 /*
  * usage: contend THREADS ROUNDS [MICROSECONDS]
  *
- * Threads that wait for one another, so that the stack of each system call is
- * known: of futex, turn() and take() or give(); of getppid, tell().  Prints where
- * some functions are, and in the end how often it was anyone's turn.  Between
- * turns they sleep for that long, if it is given.
+* Threads that wait for one another, so that the stack of each system call is
+ * known: turn() and take() or give() for futex, tell() for getppid.  Prints where
+ * some functions are, and at the end how many turns there were.  Between turns they
+ * sleep for MICROSECONDS, if given.
  */
 #include <linux/futex.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is mapped, with rings of its own in the place of perf's. */
+/* Following mappings, with rings of its own in place of perf's. */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -63,7 +63,7 @@ static int count_sleep(useconds_t us)
 #define usleep		count_sleep
 #include "attach/follow.c"
 
-/* What the list of those that are online says from now on. */
+/* The contents of the list of online CPUs from now on. */
 static void put_online(struct follow *f, const char *list)
 {
 	close(f->cpus);
@@ -157,7 +157,7 @@ static void code_of_files(void)
 	end(f);
 }
 
-/* At each place of the ring, its end too. */
+/* At each place of the ring, including its end. */
 static void all_around_the_ring(void)
 {
 	struct follow *f = start();
@@ -182,7 +182,7 @@ static void lost_records(void)
 	end(f);
 }
 
-/* One that is no larger than nothing would be read for ever. */
+/* A record of size 0 would be read forever. */
 static void record_without_size(void)
 {
 	const struct perf_event_header none = { PERF_RECORD_MMAP2, 0, 0 };
@@ -195,7 +195,7 @@ static void record_without_size(void)
 	end(f);
 }
 
-/* So that who maps all the time does not take a CPU. */
+/* So that a process that maps all the time does not take up a CPU. */
 static void flood(void)
 {
 	struct follow *f = start();
@@ -241,7 +241,7 @@ static void suspend(void)
 	end(f);
 }
 
-/* For want of memory, when a CPU has come. */
+/* For lack of memory, when a CPU has come online. */
 static void ring_that_cannot_be_opened(void)
 {
 	struct follow *f = start();

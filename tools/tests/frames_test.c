@@ -295,7 +295,7 @@ static void no_descriptor_is_left(void)
 	}
 }
 
-/* None of them is waited for or believed. */
+/* None of them is waited for or trusted. */
 static void files_of_no_use(void)
 {
 	char *text = in_dir("text"), *pipe = in_dir("pipe"), *head = in_dir("head");
@@ -389,7 +389,7 @@ static void names_of_compiled_code(void)
 	CHECK(shows(frames, 0, 0x3000, true, "0x3000"));
 	CHECK(shows(frames, 8, 0x3000, true, "0x3000, id 0x8"));
 	frames_free(frames);
-	/* Who may not read it has no names. */
+	/* Without permission to read it there are no names. */
 	frames = frames_new(NULL);
 	unlink(map);
 	CHECK(!mkdir(map, 0700));
@@ -412,7 +412,7 @@ static void remove_dir(void)
 	rmdir(dir);
 }
 
-/* As told, which comes before the perf map, and by address only where there is no file. */
+/* As reported, which precedes the perf map, and by address only if there is no file. */
 static void names_that_were_told(void)
 {
 	const struct name_record told = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The process of one owner, with files and tables in their place that count what is done. */
+/* The process of one owner, with stand-ins for files and tables that count calls. */
 #include <fcntl.h>
 #include <sys/wait.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who answers for a process, as root sees it. */
+/* Who is responsible for a process, as root sees it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

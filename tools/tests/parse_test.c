@@ -177,7 +177,7 @@ static void names_of_a_perf_map(void)
 	perf_map_free(&map);
 }
 
-/* A name is kept to its limit, whatever comes behind it. */
+/* A name is kept up to its limit, whatever comes after it. */
 static void many_names_of_a_perf_map(void)
 {
 	static char text[300 * 32];
@@ -258,7 +258,7 @@ static void layouts_of_the_formats(void)
 	tep_free(tep);
 }
 
-/* As a kernel with another form of the record would say it. */
+/* As a kernel with another format of the record would report it. */
 static bool read_changed(const char *name, const char *from, const char *to)
 {
 	static const char * const names[] = {
@@ -490,7 +490,7 @@ static void names_of_the_trace(void)
 	CHECK(parse_name(&record, &raw, start + 4));
 	CHECK(record.copy == 1 && record.id == 2 && record.start == 3 && record.len == 4);
 	CHECK(record.pid == 5 && record.action == NAME_RETIRE && !strcmp(record.name, "fib"));
-	/* Somewhere else, and without an end. */
+	/* Somewhere else, and unterminated. */
 	raw.distance = 1;
 	raw.text_len = 2;
 	CHECK(parse_name(&record, &raw, start + 3) && !strcmp(record.name, "ib"));

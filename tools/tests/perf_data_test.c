@@ -109,7 +109,7 @@ static void reads_records_of_two_events(void)
 	perf_format_free(&format);
 }
 
-/* However it is cut, nothing beyond it is read: the sanitizer sees to that. */
+/* However it is cut, nothing after its end is read: the sanitizer checks that. */
 static void refuses_records_that_are_cut(void)
 {
 	struct perf_format format = { 0 };

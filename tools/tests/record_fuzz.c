@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for the records of the trace and the joiner behind their
+ * libFuzzer target for the records of the trace and the joiner after their
  * parsers.  The input is a trace: for each record four bytes that say what it is,
  * and the record.  At the end every event that asked for a stack is counted once.
  */

@@ -82,7 +82,7 @@ struct raw_file {
 	char path[3000];
 };
 
-/* The text has @text_len bytes, @distance behind that field. */
+/* The text has @text_len bytes, @distance after that field. */
 struct raw_name {
 	char common[8];
 	uint64_t copy, id, start, len;

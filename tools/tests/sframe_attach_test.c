@@ -54,7 +54,7 @@ static long stand_in(long number, ...)
 
 static char *folder, *store, *object, *said;
 
-/* What the name leads to in the folder of the test. */
+/* The path of @name in the directory of the test. */
 static char *in_folder(const char *name)
 {
 	return format("%s/%s", folder, name);
@@ -147,7 +147,7 @@ static void a_pass_is_bounded(void)
 	free(second);
 }
 
-/* In how many seconds it is tried again that the kernel says @error of a file. */
+/* After how many seconds it is tried again if the kernel returns @error for a file. */
 static int seconds_until_tried(int error)
 {
 	struct tables a = new_tables();
@@ -512,7 +512,7 @@ static bool has_said(const char *text)
 	return has;
 }
 
-/* Whether it ends at SIGHUP when it has attached, with @in as its input, in time. */
+/* Does it end in time at SIGHUP once it has attached, with @in as its input? */
 static bool ends_at_hangup(int in, double seconds)
 {
 	pid_t pid = start(in, NULL);

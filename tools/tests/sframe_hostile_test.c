@@ -35,7 +35,7 @@ static void look_for_shared_memory(void)
 		fclose(maps);
 }
 
-/* In the confined process, in the place of what reads the file. */
+/* In the confined process, in place of what reads the file. */
 struct Elf *object_open(void *image, size_t size, struct object *object)
 {
 	(void)size;

@@ -21,7 +21,7 @@ static size_t take_rows(const uint8_t *data, size_t size, struct row *rows)
 	for (; size >= sizeof(*rows) && nr < MAX_FUZZED; size -= sizeof(*rows)) {
 		memcpy(&rows[nr], data, sizeof(*rows));
 		data += sizeof(*rows);
-		/* So that many follow one another. */
+		/* So that many are consecutive. */
 		if (rows[nr].start < 0x1000)
 			rows[nr].start += end;
 		/* libsframe takes distances modulo 4 GiB. */
@@ -42,7 +42,7 @@ static void check_loc(const sframe_frame_row_entry *fre, int *word, const struct
 	uint32_t deref = loc->kind == LOC_WORD ? 2 : 0;
 
 	require(!error && control == (reg | deref));
-	/* The offset is behind it; what it is the default FREs tell. */
+	/* The offset follows; the default FREs check its value. */
 	(*word)++;
 }
 

@@ -138,7 +138,7 @@ static void the_process_can_only_compute(void)
 	CHECK(run_confined(crash, &said) && !said);
 }
 
-/* Whether it is said to be its own doing that it has ended; by @sig, or by itself without. */
+/* Is its end, by @sig or by itself if that is 0, reported as its own doing? */
 static bool ends_by_itself(int sig)
 {
 	char said;
@@ -483,7 +483,7 @@ static void pruning_removes_what_was_not_used(void)
 	close(store);
 }
 
-/* Its folder may turn out to be that of somebody else. */
+/* Its directory may turn out to be somebody else's. */
 static void pruning_removes_nothing_else(void)
 {
 	static const char * const others[] = {

@@ -108,7 +108,7 @@ static void what_has_no_rule_has_a_cause(void)
 }
 
 /*
- * The FDE for the function of @bytes bytes that is @at bytes behind the first one, from
+ * The FDE for the function of @bytes bytes that is @at bytes after the first one, from
  * its address on: that, the size, no augmentation data, and instructions.
  */
 static uint8_t *find_fde(char *data, uint64_t first, unsigned int at, int32_t bytes)
@@ -180,7 +180,7 @@ static void code_of_a_malformed_fde_has_no_rule(void)
 	/* In place of its first instruction, what no CFI has. */
 	find_fde(data, first_function(), 0, 9)[9] = 0x3f;
 	rows = read_changed(data, &object);
-	/* The padding behind is no longer covered. */
+	/* The padding after it is no longer covered. */
 	CHECK(rows && has_nothing(rows, &object, 0, 9));
 	CHECK(object.causes[CAUSE_MALFORMED].bytes == 9);
 	CHECK(object.nr_rows == nr_expected - 3);

@@ -405,7 +405,7 @@ static void a_holder_that_waits_for_ever(void)
 
 	holder_seconds = 2;
 	CHECK(holder && !kill(holder, SIGSTOP));
-	/* What records does not wait for it: it may be behind. */
+	/* The recorder does not wait for it: it may lag behind. */
 	before = now_seconds();
 	for (int i = 0; i < 3000; i++)
 		add_path(symbols, path);
