@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-* Which function was at an address, by records as programs report them.
+ * Which function was at an address, by records as programs report them.
  */
 #include "check.h"
 #include "code_names.h"

@@ -2,7 +2,7 @@
 /*
  * usage: contend THREADS ROUNDS [MICROSECONDS]
  *
-* Threads that wait for one another, so that the stack of each system call is
+ * Threads that wait for one another, so that the stack of each system call is
  * known: turn() and take() or give() for futex, tell() for getppid.  Prints where
  * some functions are, and at the end how many turns there were.  Between turns they
  * sleep for MICROSECONDS, if given.

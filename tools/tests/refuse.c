@@ -2,7 +2,7 @@
 /*
  * usage: refuse CALL COMMAND [ARG]...
  *
-* Runs a command whose system calls of that name all fail, as they do for lack
+ * Runs a command whose system calls of that name all fail, as they do for lack
  * of resources or in a sandbox.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-* What a screen shows, and that the terminal is restored, however it ends.
+ * What a screen shows, and that the terminal is restored, however it ends.
  */
 #include <pty.h>
 #include <sys/wait.h>
