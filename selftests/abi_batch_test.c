@@ -12,7 +12,7 @@ _Static_assert(sizeof(struct code_batch_entry) == CODE_BATCH_ENTRY_SIZE,
 
 #define PAGES 128
 
-/* A text of one page each, the calls for it, and what a test puts together of them. */
+/* A text of one page each, the calls for it, and what a test assembles from them. */
 FIXTURE(batch)
 {
 	uint8_t *mem;
@@ -84,7 +84,7 @@ static long call(FIXTURE_DATA(batch) * self)
 	return call_entries(self->entry, self->nr);
 }
 
-/* How many pages are registered from the first on, and none after those; else -1. */
+/* The number of pages registered from the first on, if none is after those; else -1. */
 static int registered(FIXTURE_DATA(batch) * self)
 {
 	int nr = 0;
@@ -124,7 +124,7 @@ TEST_F(batch, one_of_each)
 	EXPECT_EQ(CODE_REGISTER_JIT, l.q.kind);
 }
 
-/* Each finds what those before it have left. */
+/* Each finds what the earlier ones have left. */
 TEST_F(batch, in_order)
 {
 	for (int i = 0; i < 40; i++) {
@@ -136,7 +136,7 @@ TEST_F(batch, in_order)
 	EXPECT_EQ(1, registered(self));
 	EXPECT_EQ(-EEXIST, call(self));
 	EXPECT_EQ(1, registered(self));
-	/* From the second on there is nothing wrong. */
+	/* From the second one on nothing is wrong. */
 	EXPECT_EQ(80, call_entries(self->entry + 1, 80));
 }
 
@@ -147,7 +147,7 @@ TEST_F(batch, ends_at_the_first_that_fails)
 		self->nr = 0;
 		for (unsigned int i = 0; i < 70; i++)
 			add_register(self, i);
-		/* Twice the one before it, or one that is there already. */
+		/* The previous one twice, or one that is already there. */
 		if (bad)
 			self->entry[bad] = self->entry[bad - 1];
 		else
@@ -163,7 +163,7 @@ TEST_F(batch, ends_at_the_first_that_fails)
 	}
 }
 
-/* What is wrong with an entry is what would be wrong with the call. */
+/* Entries fail for the same reasons as single calls. */
 TEST_F(batch, errors_of_entries)
 {
 	static char longest[5000];
@@ -279,7 +279,7 @@ TEST_F(batch, entries_that_cannot_be_read)
 	}
 	for (unsigned int i = 0; i < 20; i++)
 		add_register(self, i);
-	/* Half an entry is none, and an array may end where its page does. */
+	/* Half an entry is not read, and an array may end where its page does. */
 	at = (void *)(page + PAGE - 20 * sizeof(*at));
 	memcpy(at, self->entry, 20 * sizeof(*at));
 	EXPECT_EQ(20, call_entries(at, 21));

@@ -9,7 +9,7 @@
 
 /*
  * Six pages of text, of which a registration takes the third and fourth, of an object
- * that says that it has a page more at each end.
+ * that claims one more page at each end.
  */
 FIXTURE(elf)
 {
@@ -120,7 +120,7 @@ TEST_F(elf, unknown_flags)
 	}
 }
 
-/* It is that of a section, all of which would be in user space. */
+/* It is the address of a section, all of which would be in user space. */
 TEST_F(elf, bad_section_addresses)
 {
 	struct stub stub;
@@ -196,7 +196,7 @@ TEST_F(elf, text_not_executable)
 
 TEST_F(elf, text_in_adjacent_mappings)
 {
-	/* Another protection makes another mapping. */
+	/* A different protection makes a separate mapping. */
 	ASSERT_EQ(0, mprotect(self->mem + 3 * PAGE, PAGE,
 			      PROT_READ | PROT_WRITE | PROT_EXEC));
 	self->info.text_start -= PAGE;
@@ -273,7 +273,7 @@ TEST_F(elf, unregister_wants_the_exact_range)
 	EXPECT_EQ(0, register_elf(&self->info));
 }
 
-/* A refused registration leaves nothing behind. */
+/* A refused registration changes nothing. */
 TEST_F(elf, all_or_nothing)
 {
 	self->info.pathname = 8;
@@ -392,7 +392,7 @@ static int register_claim(uint64_t text, const char *path)
 	});
 }
 
-/* What two strings of nearly a page each take, of 256 KiB. */
+/* Two strings of nearly a page each, against the limit of 256 KiB. */
 TEST_F(elf, limit_of_claims)
 {
 	static char path[4000];
@@ -408,7 +408,7 @@ TEST_F(elf, limit_of_claims)
 	EXPECT_EQ(-ENOSPC, register_claim(text + nr, path));
 	EXPECT_EQ(-EEXIST, register_claim(text, path));
 	EXPECT_EQ(0, register_text(text + nr, text + nr + 1, NULL, 0));
-	/* The copy of a child is as full. */
+	/* A child's copy is as full. */
 	pid = fork();
 	if (!pid)
 		_exit(register_claim(text + nr + 1, path) != -ENOSPC ||

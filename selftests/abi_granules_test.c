@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The fields of struct code_jit_info that say where a granule map is. */
+/* The fields of struct code_jit_info that describe a granule map. */
 #include "codectl_test.h"
 #include "granule_map.h"
 #include "kselftest_harness.h"
@@ -51,7 +51,7 @@ FIXTURE_TEARDOWN(granules)
 {
 }
 
-/* Registers what can be registered, and makes place for the next. */
+/* Registers what can be registered, and makes room for the next one. */
 static int try_jit(FIXTURE_DATA(granules) * self)
 {
 	int err = register_jit(&self->info);
@@ -90,7 +90,7 @@ TEST_F(granules, beside_other_flags)
 	EXPECT_EQ(-EINVAL, try_jit(self));
 }
 
-/* A chain and a map are not the same. */
+/* A chain and a map exclude each other. */
 TEST_F(granules, with_a_chain)
 {
 	self->info.unwind_head = PAGE;
@@ -142,7 +142,7 @@ TEST_F(granules, where_slots_may_be)
 	}
 }
 
-/* What is left of the text after the last granule has a slot, too. */
+/* The rest of the text after the last whole granule has a slot, too. */
 TEST_F(granules, slot_of_a_rest)
 {
 	self->info.text_start = self->info.text_end - 4097;
@@ -193,7 +193,7 @@ TEST_F(granules, lengths_of_the_pool)
 	}
 }
 
-/* As many slots as there can be. */
+/* The maximum number of slots. */
 TEST_F(granules, of_4_gib)
 {
 	const uint64_t len = CODE_JIT_MAX_TEXT;

@@ -78,7 +78,7 @@ FIXTURE_TEARDOWN_PARENT(jit)
 	sysctl_write("kernel/codectl_max_regions", 65530);
 }
 
-/* Registers what can be registered, and makes place for the next. */
+/* Registers what can be registered, and makes room for the next one. */
 static int try_jit(FIXTURE_DATA(jit) * self)
 {
 	int err = register_jit(&self->info);
@@ -95,7 +95,7 @@ TEST_F(jit, every_size_from_the_first_to_the_last)
 	uint8_t mem[sizeof(self->info)];
 
 	for (size_t size = CODE_JIT_INFO_SIZE_VER0; size <= room; size++) {
-		/* What is not passed must not be read. */
+		/* Bytes that are not passed must not be read. */
 		memset(mem, 0xff, room);
 		memcpy(mem, &self->info, size);
 		EXPECT_EQ(0, sys_codectl(CODE_REGISTER_JIT, mem, size, 0))
@@ -207,7 +207,7 @@ TEST_F(jit, row_sizes)
 		EXPECT_EQ(-EOPNOTSUPP, register_jit(&self->info))
 			TH_LOG("size %u", bad[i]);
 	}
-	/* What such rows and flags would mean is not known either. */
+	/* The meaning of such rows and flags is not known, either. */
 	self->info.jit_flags = ~0U;
 	EXPECT_EQ(-EOPNOTSUPP, register_jit(&self->info));
 	self->info.jit_flags = CODE_JIT_DEFAULT_RULE;
@@ -307,7 +307,7 @@ TEST_F(jit, default_rule_without_the_flag)
 	}
 }
 
-/* What would make a row unknown. */
+/* Anything that would make a row unknown. */
 TEST_F(jit, default_rule_that_is_none)
 {
 	self->info.jit_flags = CODE_JIT_DEFAULT_RULE;

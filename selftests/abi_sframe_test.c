@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a registration says about the header of an SFrame section. */
+/* What a registration reports about the header of an SFrame section. */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -158,7 +158,7 @@ static struct sframe_header *map_file(const struct stub *stub, int prot)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* The memory counts, not the file. */
+/* The contents of memory count, not those of the file. */
 TEST_F(section, header_in_a_file_is_that_of_the_mapping)
 {
 	const int prot = PROT_READ | PROT_WRITE;
@@ -191,7 +191,7 @@ TEST_F(section, header_in_a_file_that_cannot_be_read)
 	/* The file ends before this page. */
 	EXPECT_EQ(-EFAULT, register_with(&self->stub, (uint8_t *)h + PAGE,
 					 size));
-	/* The mapping does, in the middle of the header. */
+	/* The mapping ends, in the middle of the header. */
 	munmap((uint8_t *)h + PAGE, PAGE);
 	EXPECT_EQ(-EFAULT, register_with(&self->stub,
 					 (uint8_t *)h + PAGE - sizeof(*h) / 2,
@@ -203,7 +203,7 @@ TEST_F(section, header_in_a_file_that_cannot_be_read)
 #define MADV_GUARD_INSTALL 102
 #endif
 
-/* What the page cache has is not what an access finds. */
+/* The page cache is not what an access finds. */
 TEST_F(section, header_behind_a_guard)
 {
 	struct sframe_header *h = map_file(&self->stub, PROT_READ);
@@ -215,7 +215,7 @@ TEST_F(section, header_behind_a_guard)
 	munmap(h, 2 * PAGE);
 }
 
-/* It has a file behind it, which is no memory of it. */
+/* A file backs it, but its memory is not the file's. */
 TEST_F(section, header_in_private_memory_of_dev_zero)
 {
 	int fd = open("/dev/zero", O_RDONLY);
@@ -254,7 +254,7 @@ TEST_F(section, header_that_a_key_protects)
 	munmap(h, 2 * PAGE);
 }
 
-/* Has the page that is asked for mapped in, and says that it was asked. */
+/* Maps in the requested page, and reports the request. */
 static void *map_in(void *uffd)
 {
 	struct uffdio_continue c = { .range.len = PAGE };
@@ -267,7 +267,7 @@ static void *map_in(void *uffd)
 	return ioctl(fd, UFFDIO_CONTINUE, &c) ? NULL : uffd;
 }
 
-/* Who wants to be told of accesses to the file is told of this one. */
+/* Those who watch accesses to the file are notified of this one. */
 TEST_F(section, header_that_others_want_to_know_of)
 {
 	struct uffdio_api api = {
@@ -319,7 +319,7 @@ static int page_is_present(const void *addr)
 	return entry >> 63;
 }
 
-/* Not even that: its page need not be in memory, nor be mapped. */
+/* Not even that: its page need not be in memory, nor mapped. */
 TEST_F(section, header_left_for_later)
 {
 	struct stub stub = self->stub;

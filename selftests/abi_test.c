@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * codectl(2) as a caller sees it: options, flags, structure sizes, the switch
- * and the limit.  What the fields of a registration may hold is in
- * abi_elf_test.c, abi_sframe_test.c and abi_jit_test.c; CODE_BATCH in
- * abi_batch_test.c.
+ * codectl(2) as a caller sees it: options, flags, structure sizes, the switch and the
+ * limit.  The values of fields are tested in abi_elf_test.c, abi_sframe_test.c and
+ * abi_jit_test.c; CODE_BATCH in abi_batch_test.c.
  */
 #include <linux/limits.h>
 
@@ -115,7 +114,7 @@ FIXTURE_VARIANT_ADD(codectl, unregister)
 	.ext = sizeof(struct unregister_info_ext),
 };
 
-/* Of no entries. */
+/* Without entries. */
 FIXTURE_VARIANT_ADD(codectl, batch)
 {
 	.option = CODE_BATCH,
@@ -124,7 +123,7 @@ FIXTURE_VARIANT_ADD(codectl, batch)
 	.ext = sizeof(struct batch_ext),
 };
 
-/* The same call can be made again and again, whatever the option. */
+/* The same call can be repeated, whatever the option. */
 static long call_and_undo(const FIXTURE_VARIANT(codectl) * variant,
 			  uint64_t text, const void *info, size_t size)
 {
@@ -186,7 +185,7 @@ TEST_F(codectl, struct_argument_sizes)
 		uint8_t *info = mem + misalign;
 		long ret;
 
-		/* Bytes outside the structure are none of the kernel's business. */
+		/* Bytes outside the structure do not concern the kernel. */
 		memset(mem, 0xff, 2 * PAGE);
 		memcpy(info, &self->info, variant->ext);
 		if (tests[t].extra)
@@ -377,7 +376,7 @@ TEST_F(codectl_sysctl, largest_limit)
 	EXPECT_EQ(1 << 20, sysctl_read("kernel/codectl_max_regions"));
 }
 
-/* What is there already counts; what is dropped makes room again. */
+/* Existing registrations count; dropping some makes room again. */
 TEST_F(codectl_sysctl, limit_of_registrations)
 {
 	uint64_t text = addr_of(self->text);
@@ -401,7 +400,7 @@ TEST_F(codectl_sysctl, limit_of_registrations)
 	EXPECT_EQ(0, register_text(text, text + PAGE, NULL, 0));
 }
 
-/* Of a process that has none, too. */
+/* Also in a process that has none. */
 TEST_F(codectl_sysctl, limit_of_none)
 {
 	uint64_t text = addr_of(self->text);

@@ -94,7 +94,7 @@ static int attach_object(struct dl_phdr_info *object, size_t size, void *data)
 		return 0;
 	attached = attach_file(&args.info);
 	close(args.info.fd);
-	/* A program that this one executes has it from here. */
+	/* A program that this one executes inherits it. */
 	*nr = attached < 0 && attached != -EEXIST ? -1 : *nr + 1;
 	return *nr < 0;
 }

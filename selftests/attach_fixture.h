@@ -12,7 +12,7 @@
 #include "unwind_common.h"
 #include "attach.h"
 
-/* What is attached is a copy of an object of these tests, and loaded from there. */
+/* A copy of an object of these tests, which is attached to and loaded. */
 FIXTURE(attach)
 {
 	char path[64];
@@ -70,7 +70,7 @@ static noinline void leaf(void)
 	asm volatile("");
 }
 
-/* Whether the stack of a callback that the object has called is all there. */
+/* Is the stack of a callback that the object has called complete? */
 static inline bool walks_through(FIXTURE_DATA(attach) * self)
 {
 	truth_reset();
@@ -80,7 +80,7 @@ static inline bool walks_through(FIXTURE_DATA(attach) * self)
 	       stack_is_true(&self->stack, &truth);
 }
 
-/* Takes away what ld.so has told of the object. */
+/* Removes what ld.so has registered for the object. */
 static inline int unregister_object(FIXTURE_DATA(attach) * self)
 {
 	const struct link_map *map = self->object;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random operations on files with tables, and on what maps them, beside a process
- * that does the same: attach, detach, map, move, unmap, write in each way, replace,
- * fork, and walk.  A walk is whole where the file has a table, and wrong nowhere.
- * FUZZ_SEED and FUZZ_CALLS choose what is done, and how much of it.
+ * Random operations on files with tables, and on their mappings, concurrently with a
+ * process that does the same: attach, detach, map, move, unmap, write in each way,
+ * replace, fork, and walk.  A walk is complete if the file has a table, and never
+ * wrong. FUZZ_SEED and FUZZ_CALLS choose what to do, and how much.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define NR_SLOTS	8
 #define ROUND		500
 
-/* A copy of an object, which may have lost its name to another one. */
+/* A copy of an object, whose name another one may have taken. */
 struct file {
 	char path[64];
 	int fd;
@@ -188,7 +188,7 @@ static bool move(FIXTURE_DATA(attach) * self, struct slot *s)
 	return to != MAP_FAILED;
 }
 
-/* What is written is what was there, but for the length. */
+/* Writes what was there, except that the length may change. */
 static bool change(FIXTURE_DATA(attach) * self, struct file *f)
 {
 	struct stat st;
@@ -219,7 +219,7 @@ static bool end_change(struct file *f)
 	return good;
 }
 
-/* Another file under the name; what is mapped and attached stays. */
+/* Puts another file under the name; what is mapped and attached stays. */
 static bool replace(struct file *f)
 {
 	int fd = make_file(f->path);
@@ -227,7 +227,7 @@ static bool replace(struct file *f)
 	return fd >= 0 && !close(fd);
 }
 
-/* That one is used from now on. */
+/* The new one is used from now on. */
 static bool renew(FIXTURE_DATA(attach) * self, struct file *f)
 {
 	bool good = end_change(f) && detach(f);
@@ -268,7 +268,7 @@ static bool is_whole(const struct stack *stack)
 	       same_tail(stack, &truth, truth.nr);
 }
 
-/* Where there is no table, frame pointers are tried, of code that has none. */
+/* Without a table, frame pointers are tried, in code that has none. */
 static bool is_right(const struct stack *stack)
 {
 	return stack->nr && stack->ip[0] == leaf_ip &&
@@ -295,7 +295,7 @@ static bool walk(FIXTURE_DATA(attach) * self, const struct slot *s)
 	return false;
 }
 
-/* It does not have the rings of its parent. */
+/* The child does not have the rings of its parent. */
 static bool walk_in_child(FIXTURE_DATA(attach) * self)
 {
 	bool good = true;
@@ -340,14 +340,14 @@ static bool step(FIXTURE_DATA(attach) * self, unsigned int what)
 	case 51:
 		return renew(self, f);
 	case 52:
-		/* It takes as long as two hundred others. */
+		/* It takes as long as two hundred other operations. */
 		return pick(self, 8) ? walk(self, s) : walk_in_child(self);
 	default:
 		return walk(self, s);
 	}
 }
 
-/* On the way back to user space, and at once, by turns. */
+/* Alternately on the way back to user space, and at once. */
 static void run(struct __test_metadata *_metadata, FIXTURE_DATA(attach) * self,
 		unsigned long calls)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whom a table that is attached to a file serves: processes that were there before,
- * containers that have the file by overlayfs, those whose mappings change meanwhile,
- * and many that come and go.
+ * Whom an attached table serves: processes that existed before, containers that have
+ * the file by overlayfs, processes whose mappings change meanwhile, and many
+ * short-lived ones.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include "attach_fixture.h"
 #include "memory.h"
 
-/* Programs with nothing registered but what execve(2) does. */
+/* Programs with only the registrations that execve(2) makes. */
 #define NO_REGISTRATIONS "GLIBC_TUNABLES=glibc.rtld.codectl=0"
 
 /* A child does not have the rings of its parent. */
@@ -64,7 +64,7 @@ TEST_F(attach, process_that_was_there_before)
 
 /* ------------------------------------------------------------ containers */
 
-/* Its own root, process ids and mounts; of the object it has what overlayfs has. */
+/* Its own root, process ids and mounts; its object is overlayfs's. */
 static bool be_in_container(FIXTURE_DATA(attach) * self, const char *lower)
 {
 	char options[256], path[128], root[64];
@@ -138,7 +138,7 @@ static struct {
 	volatile unsigned long nr;
 } change;
 
-/* Splits the mapping of that text, and makes it one again. */
+/* Splits the mapping of that text, and merges it again. */
 static void *change_mapping(void *arg)
 {
 	for (; !change.stop; change.nr++) {
@@ -148,7 +148,7 @@ static void *change_mapping(void *arg)
 	return arg;
 }
 
-/* A walk that comes upon a change waits until it is made. */
+/* A walk that meets a change waits until it is done. */
 TEST_F(attach, mapping_that_changes)
 {
 	unsigned int rounds = is_slow() ? 1000 : 10000, whole = 0, i;
@@ -162,9 +162,9 @@ TEST_F(attach, mapping_that_changes)
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, run_on_first_cpu(SCHED_OTHER));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, change_mapping, NULL));
-	/* When its timer ends, this thread comes in the middle of a change. */
+	/* When its timer expires, this thread runs in the middle of a change. */
 	ASSERT_EQ(0, run_on_first_cpu(SCHED_FIFO));
-	/* Others may leave this CPU hardly any time between two walks. */
+	/* Others may leave hardly any time on this CPU between two walks. */
 	for (i = 0; whole == i && (i < rounds || change.nr < 10); i++) {
 		usleep(is_slow() ? 500 : 50);
 		whole += walks_through(self);
@@ -178,7 +178,7 @@ TEST_F(attach, mapping_that_changes)
 
 /* ------------------------------------------------------------ short lives */
 
-/* What each of them is, and what the first one says of itself. */
+/* The short-lived process, and what the first one reports about itself. */
 static int be_short(const char *to)
 {
 	int fd;
@@ -210,7 +210,7 @@ static bool read_truth(const char *from)
 	return good;
 }
 
-/* How many of @nr have the one stack that all of them have. */
+/* How many of @nr have the stack that all should have. */
 static unsigned long count_true(FIXTURE_DATA(attach) * self, unsigned long nr)
 {
 	unsigned long found = 0;

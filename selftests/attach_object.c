@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A shared object that only its table tells of the frames of. */
+/* A shared object whose frames only its table describes. */
 
 void attach_first(void);
 void attach_call(void (*function)(void));
 
-/* Has the text take two pages. */
+/* Makes the text take two pages. */
 void attach_first(void)
 {
 }

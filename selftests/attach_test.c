@@ -31,7 +31,7 @@ TEST_F(attach, covers_what_is_mapped)
 	EXPECT_FALSE(walks_through(self));
 }
 
-/* The second page of the text is a mapping of its own then, with another offset. */
+/* The second page of the text is then a mapping of its own, with another offset. */
 TEST_F(attach, covers_what_is_split)
 {
 	const struct link_map *map = self->object;
@@ -49,7 +49,7 @@ TEST_F(attach, covers_what_is_split)
 	close(fd);
 }
 
-/* What a call returns to need not be text any more. */
+/* The text may end right after the call. */
 TEST_F(attach, text_that_ends_with_a_call)
 {
 	const struct link_map *map = self->object;
@@ -94,7 +94,7 @@ TEST_F(attach, comes_before_what_is_registered)
 	close(fd);
 }
 
-/* The line that /proc/self/codectl has of the text's table; for free(), or NULL. */
+/* The line of /proc/self/codectl for the text's table, to be freed; or NULL. */
 static char *attached_line(FIXTURE_DATA(attach) * self)
 {
 	const struct link_map *map = self->object;
@@ -114,7 +114,7 @@ static char *attached_line(FIXTURE_DATA(attach) * self)
 	return line;
 }
 
-/* Two mappings that become one after the line of the first has been read. */
+/* Two mappings that are merged after the line of the first has been read. */
 TEST_F(attach, merged_in_the_middle_of_a_pass)
 {
 	const struct link_map *map = self->object;
@@ -134,7 +134,7 @@ TEST_F(attach, merged_in_the_middle_of_a_pass)
 	*strchr(first, '-') = '\0';
 	EXPECT_EQ(NULL, strstr(rest, first));
 	free(rest);
-	/* It is one now, or this shows nothing. */
+	/* It must be one now, or this shows nothing. */
 	rest = attached_line(self);
 	EXPECT_NE(NULL, rest);
 	free(rest);
@@ -158,7 +158,7 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &header, none);
 }
 
-/* After everything that is registered, which is all that others are told. */
+/* After everything that is registered, which is all that others see. */
 TEST_F(attach, shows_in_proc)
 {
 	int fd, status;
@@ -227,7 +227,7 @@ TEST_F(attach, outlives_its_maker)
 	EXPECT_FALSE(walks_through(self));
 }
 
-/* ------------------------------------------------------------------ what is refused */
+/* ------------------------------------------------------------------ refusals */
 
 static int without_privilege(FIXTURE_DATA(attach) * self, bool in_namespace)
 {
@@ -314,7 +314,7 @@ TEST_F(attach, bad_files)
 	}
 }
 
-/* Nobody is told of a write to a page that is mapped, and was written to before. */
+/* A write to a mapped page that was written to before is reported to nobody. */
 TEST_F(attach, file_that_is_mapped_for_writing)
 {
 	int fd = open(self->path, O_RDWR | O_CLOEXEC), attached;
@@ -371,7 +371,7 @@ static uint8_t *copy_table(FIXTURE_DATA(attach) * self, struct attach_args *args
 	return copy;
 }
 
-/* Each byte of the section, changed; whatever is taken can be walked by. */
+/* Changes each byte of the section; whatever is accepted can be used for walks. */
 TEST_F(attach, damaged_tables)
 {
 	uint8_t *copy = copy_table(self, &self->args);
@@ -421,7 +421,7 @@ struct late_table {
 	uint64_t to;
 };
 
-/* Takes all room while the table is read, and only then gives its second page. */
+/* Takes all room while the table is read, and only then supplies its second page. */
 static void *take_room(void *late_table)
 {
 	struct late_table *late = late_table;
@@ -434,7 +434,7 @@ static void *take_room(void *late_table)
 	return late;
 }
 
-/* Others may take it after it was looked at, which the header comes before. */
+/* Others may take the room after the check that follows the header. */
 TEST_F(attach, no_room_any_more)
 {
 	struct late_table late;
@@ -489,7 +489,7 @@ static bool write_behind(const char *path)
 	return done;
 }
 
-/* Of which fsnotify(7) says nothing. */
+/* fsnotify(7) does not report this. */
 static bool write_by_aio(const char *path)
 {
 	struct iocb cb = {
@@ -512,7 +512,10 @@ static bool write_by_aio(const char *path)
 	return done;
 }
 
-/* Nobody is told of what is written then, and some file systems not even of the first. */
+/*
+ * Later writes are reported to nobody, and some file systems do not even report the
+ * first.
+ */
 static bool map_for_writing(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -525,7 +528,7 @@ static bool map_for_writing(const char *path)
 	return done;
 }
 
-/* As who has written to it without being noticed, and hides it. */
+/* Like somebody who has written to it unnoticed, and hides it. */
 static bool set_times(const char *path)
 {
 	struct stat st;
@@ -570,7 +573,7 @@ TEST_F(attach, file_whose_times_are_set)
 	expect_lost(_metadata, self, set_times);
 }
 
-/* Which no byte of it knows. */
+/* This changes no byte of it. */
 TEST_F(attach, file_whose_names_change)
 {
 	char other[80];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* For programs that nothing is registered for: their files have tables. */
+/* For programs with nothing registered: their files have tables. */
 #include "attach.h"
 
 __attribute__((constructor)) static void have_attached(void)

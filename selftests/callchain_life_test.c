@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stacks that BPF programs take in the middle of what changes an address space, or
- * the tables that a walk goes by, which are attached ones: from the start of a
- * function of the kernel, with the locks that it is called under.
+ * Stacks that BPF programs take in the middle of changes to an address space, or to the
+ * tables that a walk uses, which are attached ones: at the start of a function of the
+ * kernel, with the locks that it is called under.
  */
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 FIXTURE(life)
 {
 	struct bpf_taker taker;
-	/* What the child notes before it does something that it may not return from. */
+	/* The child's notes before something that it may not return from. */
 	struct truth *shared;
 };
 
@@ -44,7 +44,7 @@ FIXTURE_TEARDOWN(life)
 	munmap(self->shared, sizeof(struct truth));
 }
 
-/* ------------------------------------------------------------ what is done */
+/* ------------------------------------------------------------ operations */
 
 FIXTURE_VARIANT_ADD(life, fork)
 {
@@ -106,7 +106,7 @@ static void unmap_whole(void)
 	munmap(mapped, 4 * PAGE);
 }
 
-/* The tree of mappings has none of the four pages any more. */
+/* The tree of mappings no longer has any of the four pages. */
 FIXTURE_VARIANT_ADD(life, munmap_of_all)
 {
 	.function = "free_pgtables",
@@ -168,7 +168,7 @@ FIXTURE_VARIANT_ADD(life, detach)
 
 /* ------------------------------------------------------------ the test */
 
-/* Notes who calls this, and is seen itself only as the caller of @act. */
+/* Notes its caller, and is itself seen only as the caller of @act. */
 static noinline void note_and_act(FIXTURE_DATA(life) * self, void (*act)(void))
 {
 	truth_reset();

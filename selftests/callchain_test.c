@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Those who take the user's stack at once and are not perf: BPF programs at system
- * calls, in kprobes and in the interrupts of a clock, and the trace.
+ * Others than perf that take the user's stack at once: BPF programs at system calls, in
+ * kprobes and in clock interrupts, and the trace.
  */
 #include <linux/bpf.h>
 
@@ -24,7 +24,7 @@ FIXTURE_SETUP(callchain)
 {
 	REQUIRE_CODECTL();
 	truth_reset();
-	/* Nobody waits for a page. */
+	/* Nothing waits for a page. */
 	touch_tables();
 	ASSERT_EQ(0, bpf_taker_open(&self->taker));
 	ASSERT_EQ(0, sysctl_write(CALLCHAIN, 1));
@@ -49,7 +49,7 @@ static noinline int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* The C library is between the marker and who calls this. */
+/* The C library is between the marker and the caller of this. */
 static noinline void sort(void)
 {
 	int values[] = { 5, 3, 8, 1, 9, 2, 7 };
@@ -69,7 +69,7 @@ static void expect_whole(struct __test_metadata *_metadata,
 		print_stack(&self->stack, &truth);
 	}
 	EXPECT_TRUE(ends_in_start(&self->stack));
-	/* As it is without tables, by frame pointers that are none. */
+	/* As without tables, by frame pointers that are none. */
 	ASSERT_EQ(0, sysctl_write(CALLCHAIN, 0));
 	sort();
 	ASSERT_TRUE(bpf_taker_read(&self->taker, &self->stack));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What registrations take is charged to the memory cgroup of who makes them: so
- * much that it is more than such a group has in advance.
+ * Registrations are charged to the memory cgroup of whoever makes them: so many that
+ * they exceed what such a group has in advance.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ FIXTURE_TEARDOWN(charge)
 	memory_group_leave(GROUP);
 }
 
-/* @least bytes for each of @nr: a part of what is charged was there in advance. */
+/* @least bytes for each of @nr: part of the charge was there in advance. */
 static void charge_all(struct __test_metadata *_metadata,
 		       FIXTURE_DATA(charge) * self, unsigned int nr, long least)
 {
@@ -61,7 +61,7 @@ TEST_F(charge, registrations)
 	charge_all(_metadata, self, 16000, 80);
 }
 
-/* As many as there may be in an address space, in several. */
+/* The maximum of an address space, in several of them. */
 #define CHILDREN 16
 #define CLAIMS 60
 

@@ -77,7 +77,7 @@ void forget_rules(void)
 		/* no line in the log each time */
 		pwrite(fd, "4", 1, 0);
 	}
-	/* As memory is wanted, or, where nobody may say so, after a while. */
+	/* As if memory were wanted or, if nobody may say so, after a while. */
 	if (pwrite(fd, "2", 1, 0) != 1)
 		sleep(2);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What every codectl test needs: the system call without a C library in the
- * way, registrations in one line, and mappings to register.
+ * What every codectl test needs: the system call without a C library in between,
+ * registrations in one line, and mappings to register.
  */
 #ifndef CODECTL_TEST_H
 #define CODECTL_TEST_H
@@ -47,7 +47,7 @@ int register_elf_text(uint64_t start, uint64_t end);
 int unregister_text(uint64_t start, uint64_t end);
 
 /*
- * The kernel looks at all tables again: otherwise it takes what it has found there
+ * Makes the kernel look at all tables again: otherwise it uses what it has found
  * before, as tables do not change while they are registered.
  */
 void forget_rules(void);
@@ -55,12 +55,12 @@ void forget_rules(void);
 /* Whether some registration covers @addr; its page is mapped executable. */
 bool text_is_registered(uint64_t addr);
 
-/* Whether the process has the page mapped: the page cache may have it in any case. */
+/* Does the process have the page mapped?  The page cache may have it in any case. */
 bool page_is_mapped(const void *page);
 
 /*
- * Skip where the kernel has no codectl(2), unless the environment says that
- * everything is expected to be there.
+ * Skip if the kernel has no codectl(2), unless the environment says that everything is
+ * expected to be there.
  */
 bool have_codectl(void);
 #define REQUIRE_CODECTL() do {						\
@@ -71,8 +71,7 @@ bool have_codectl(void);
 /* Private anonymous memory; NULL on failure. */
 void *map_pages(size_t pages, int prot);
 /*
- * A userfaultfd that whoever comes to the page waits for, which is not there yet; -1 on
- * failure.
+ * A userfaultfd for a missing page, for which whoever touches it waits; -1 on failure.
  */
 int watch_page(void *page);
 
@@ -95,19 +94,19 @@ int text_segment_of(const void *addr, uint64_t *start, uint64_t *end);
 
 /* A deadline, scaled by TEST_TIME_SCALE for slow machines. */
 unsigned int scaled_seconds(unsigned int seconds);
-/* Whether they are scaled: an access to memory takes several times as long. */
+/* Are they scaled, so that memory accesses take several times as long? */
 bool is_slow(void);
 double now(void);
 
 /*
- * 0 or -1; there who is SCHED_IDLE goes on when the others wait, and who is SCHED_FIFO
- * as soon as its timer ends.
+ * 0 or -1; on that CPU a SCHED_IDLE task runs when the others wait, and a SCHED_FIFO
+ * task as soon as its timer expires.
  */
 int run_on_first_cpu(int policy);
 
 /* A child that ends at once, and is waited for. */
 void fork_once(void);
-/* Whether a task is in this system call, and stays in it for a while. */
+/* Is a task in this system call, and will it stay there for a while? */
 bool waits_in(pid_t tid, int nr);
 
 #endif /* CODECTL_TEST_H */

@@ -26,7 +26,7 @@ static inline int fault_write(const char *name, const char *text)
 	return ret < 0 ? -1 : 0;
 }
 
-/* What arm() and disarm() take, or -1. */
+/* The argument of arm() and disarm(), or -1. */
 static inline int fault_open(void)
 {
 	/* Allocations that may sleep are left alone by default. */
@@ -45,7 +45,7 @@ static inline void arm(int fd, unsigned int nth)
 	pwrite(fd, text, strlen(text), 0);
 }
 
-/* Whether the fault was used up; none is armed afterwards. */
+/* Was the fault used up?  Afterwards none is armed. */
 static inline bool disarm(int fd)
 {
 	char text[16] = "";

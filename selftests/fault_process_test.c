@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation and every user copy of fork() and execve() is made to fail, one
- * at a time: what is registered is all there, in the parent, in the child if there
- * is one, and in the old program if there is no new one.
+ * Makes every allocation and every user copy of fork() and execve() fail, one at a
+ * time: all registrations are there, in the parent, in the child if there is one, and
+ * in the old program if there is no new one.
  */
 #include <sys/wait.h>
 
@@ -20,7 +20,7 @@ FIXTURE(fault)
 	int fd;
 };
 
-/* Enough for a tree of several nodes; one of them is not for children. */
+/* Enough for a tree of several nodes; one of them is kept from children. */
 FIXTURE_SETUP(fault)
 {
 	REQUIRE_CODECTL();
@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(fault)
 	close(self->fd);
 }
 
-/* All lines of /proc/self/codectl without what is not there in a child. */
+/* All lines of /proc/self/codectl except what a child does not have. */
 static char *lines(const uint8_t *without)
 {
 	int fd = proc_open(0);
@@ -69,8 +69,8 @@ static bool are_same(char *want, char *got)
 }
 
 /*
- * The child shares the registry of its parent first, and has a copy of its own
- * once a text is left out.
+ * The child first shares the registry of its parent, and has its own copy once a text
+ * is dropped.
  */
 TEST_F(fault, fork)
 {
@@ -139,8 +139,8 @@ static int exec_with_fault(unsigned int nth)
 	arm(fd, nth);
 	execve(path, argv, env);
 	/*
-	 * Those it documents: E2BIG is also for no page for a string, ENOEXEC and
-	 * ELIBBAD are for no memory for the headers of program and interpreter.
+	 * The documented errors: E2BIG also if there is no page for a string, ENOEXEC
+	 * and ELIBBAD if there is no memory for the headers of program and interpreter.
 	 */
 	if (errno != ENOMEM && errno != EFAULT && errno != E2BIG &&
 	    errno != ENOEXEC && errno != ELIBBAD) {
@@ -153,8 +153,8 @@ static int exec_with_fault(unsigned int nth)
 }
 
 /*
- * Past the point of no return the process is killed.  The first fault that stops
- * ld.so is behind all those of execve().
+ * Past the point of no return the process is killed.  The first fault that stops ld.so
+ * comes after all those of execve().
  */
 TEST_F(fault, execve)
 {

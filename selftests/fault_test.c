@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation and every user copy of a call is made to fail, one at a time
- * (/proc/self/fail-nth): the call reports it and has changed nothing.  For
- * kernels with failslab and fail_usercopy.
+ * Makes every allocation and every user copy of a call fail, one at a time
+ * (/proc/self/fail-nth): the call reports it and has changed nothing.  For kernels with
+ * failslab and fail_usercopy.
  */
 #include <linux/limits.h>
 #include <sys/mount.h>
@@ -59,7 +59,7 @@ static int register_claim(uint64_t start, uint64_t end)
 	return register_elf(&info);
 }
 
-/* With a table, the header of which is read. */
+/* With a table, whose header is read. */
 static int register_section(uint64_t start, uint64_t end)
 {
 	static uint8_t section[256];
@@ -74,9 +74,9 @@ static int register_section(uint64_t start, uint64_t end)
 	return register_text(start, end, section, len);
 }
 
-/* What is made to fail, and how many of its allocations and copies there are. */
+/* What to make fail, and the number of its allocations and copies. */
 struct call {
-	/* With the fault; checks what there is afterwards.  Whether the fault was used. */
+	/* With the fault; checks the result.  Returns whether the fault was used. */
 	bool (*once)(struct __test_metadata *_metadata, FIXTURE_DATA(fault) * self,
 		     const struct call *call, unsigned int nth, int *ret);
 	union {
@@ -115,8 +115,8 @@ static struct tally strike_each(struct __test_metadata *_metadata,
 }
 
 /*
- * What the kernel does in this task besides, now and then, is struck instead of what
- * comes after it in the call: one of several passes strikes all of the call.
+ * Other things that the kernel now and then does in this task are hit instead of what
+ * comes after them in the call: one of several passes hits all of the call.
  */
 static struct tally fail_each(struct __test_metadata *_metadata,
 			      FIXTURE_DATA(fault) * self, const struct call *call)
@@ -184,7 +184,7 @@ static int register_in_batch(uint64_t start, uint64_t end)
 	return ret == 1 ? 0 : ret ?: -EPROTO;
 }
 
-/* That of the batch, that of the entry, that of what it leads to. */
+/* Errors of the batch, of the entry, and of what that leads to. */
 TEST_F(fault, register_in_batch)
 {
 	fail_each(_metadata, self, &(struct call){ .once = register_once,
@@ -192,10 +192,10 @@ TEST_F(fault, register_in_batch)
 }
 
 #define BATCH 18
-/* So many entries the kernel reads at once. */
+/* Number of entries that the kernel reads at once. */
 #define BATCH_READ 16
 
-/* So many of the entries as it says were carried out, and they alone. */
+/* Exactly as many entries as it says were carried out. */
 static bool batch_once(struct __test_metadata *_metadata,
 		       FIXTURE_DATA(fault) * self, const struct call *call,
 		       unsigned int nth, int *ret)
@@ -222,7 +222,7 @@ static bool batch_once(struct __test_metadata *_metadata,
 			  unregister_text(info[i].text_start, info[i].text_end))
 			TH_LOG("entry %d, %d were carried out", i, *ret);
 	}
-	/* What comes first of what there is in such a call has its own error. */
+	/* The first object of such a call has its own error. */
 	if (*ret == BATCH)
 		*ret = 0;
 	else if (*ret >= 0)
@@ -297,7 +297,7 @@ static int unregister_shared(int fd, unsigned int nth, uint64_t parents)
 	return status_of(ret, used);
 }
 
-/* The child shares the registry, so that its first change copies it. */
+/* The child shares the registry, so its first change copies it. */
 static bool change_once(struct __test_metadata *_metadata,
 			FIXTURE_DATA(fault) * self, const struct call *call,
 			unsigned int nth, int *ret)
@@ -315,7 +315,7 @@ static bool change_once(struct __test_metadata *_metadata,
 	return status;
 }
 
-/* Registry and tree besides what a registration takes. */
+/* Registry and tree, in addition to what a registration takes. */
 TEST_F(fault, registration_in_a_shared_registry)
 {
 	ASSERT_EQ(0, register_claim(self->start, self->end));
@@ -333,8 +333,8 @@ TEST_F(fault, unregistration_in_a_shared_registry)
 }
 
 /*
- * An unmapping that succeeds has dropped the text, whatever failed in it, and one
- * that is refused for want of memory has not.
+ * A successful unmapping has dropped the text, whatever failed in it; one that is
+ * refused for lack of memory has not.
  */
 static bool munmap_once(struct __test_metadata *_metadata,
 			FIXTURE_DATA(fault) * self, const struct call *call,
@@ -360,7 +360,7 @@ TEST_F(fault, munmap)
 	fail_each(_metadata, self, &(struct call){ .once = munmap_once, .nomems = 1 });
 }
 
-/* Opens and reads the file, or asks for all there is to say; 0 or an error. */
+/* Opens and reads the file, or queries everything; 0 or an error. */
 static int read_lines(uint64_t start)
 {
 	int fd = proc_open(0), err = 0;
@@ -391,7 +391,7 @@ static int ask(uint64_t start)
 	return err;
 }
 
-/* The file is written to each time, so that it needs a new id. */
+/* The file is written to each time, so it needs a new id. */
 static bool read_once(struct __test_metadata *_metadata, FIXTURE_DATA(fault) * self,
 		      const struct call *call, unsigned int nth, int *ret)
 {
@@ -473,7 +473,7 @@ TEST_F(fault, ask_by_another_path)
 
 /* ------------------------------------------------------------ no memory for registrations */
 
-/* This task gets none of them, rather than all but one. */
+/* All of them are refused to this task, rather than only one. */
 static int refuse_regions(bool on)
 {
 	return fault_write(FAILSLAB "probability", "0") ||
@@ -511,8 +511,8 @@ FIXTURE_TEARDOWN_PARENT(regions)
 }
 
 /*
- * Does it for each second page of some; what is refused has changed nothing, and
- * what is done is refused with @error.  How many were refused.
+ * Does it for every second page of several; what is refused has changed nothing, and
+ * refusals return @error.  Returns how many were refused.
  */
 static unsigned int each_refused(struct __test_metadata *_metadata, uint64_t text,
 				 int (*call)(uint64_t start, uint64_t end), int error)
@@ -537,7 +537,7 @@ TEST_F(regions, register_and_unregister)
 	EXPECT_EQ(0, each_refused(_metadata, self->text, unregister_text, -ENOENT));
 }
 
-/* Of what is shared with a child, the first change takes a copy. */
+/* The first change of something shared with a child takes a copy. */
 TEST_F(regions, unregister_what_is_shared)
 {
 	pid_t pid;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation and every user copy of what serves the trace is made to fail,
- * one at a time: a stack is whole or says why it is not, an option is as it was,
- * and the next time all is well.
+ * Makes every allocation and every user copy that serves the trace fail, one at a time:
+ * a stack is complete or says why it is not, an option keeps its value, and the next
+ * time all is well.
  */
 #include "trace_fixture.h"
 #include "fault.h"
@@ -69,7 +69,7 @@ TEST_F(trace, option_off)
 
 enum result { WHOLE, SHORTER, WRONG, NO_FAULT = 64 };
 
-/* Whether what there is of it is right: a file has no id without memory for it. */
+/* Is what there is of it right?  Without memory a file has no id. */
 static bool frames_are_true(const struct trace_stack *s)
 {
 	struct trace_map m;
@@ -101,7 +101,7 @@ static enum result check_stack(FIXTURE_DATA(trace) * self)
 	return s->nr < truth.nr ? SHORTER : WHOLE;
 }
 
-/* In a process that has had no stack taken, and of files that are not explained. */
+/* In a process that has had no stack taken, and with unexplained files. */
 static int stack_with_fault(FIXTURE_DATA(trace) * self, unsigned int nth)
 {
 	pid_t pid = fork();
@@ -147,7 +147,7 @@ TEST_F(trace, walk)
 #define REGISTER "code_register: "
 #define FILE_MAP "file_map: "
 
-/* Without memory for them a registration is told of without names. */
+/* Without memory for them a registration is reported without names. */
 static bool is_nameless(const struct trace_register *r, struct trace_register *whole)
 {
 	whole->file_id = 0;
@@ -155,7 +155,7 @@ static bool is_nameless(const struct trace_register *r, struct trace_register *w
 	return !memcmp(r, whole, sizeof(*r));
 }
 
-/* Whether a line of a replay is one of a replay without faults. */
+/* Is a line of a replay one of a replay without faults? */
 static bool is_told_as(const struct trace_entry *e, const struct trace_log *whole,
 		       unsigned int *nameless)
 {
@@ -188,7 +188,7 @@ struct replays {
 	unsigned int nameless;
 };
 
-/* One that may have failed: are all of its lines right? */
+/* For a replay that may have failed: are all of its lines right? */
 static void compare_replay(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(trace) * self, struct replays *n, int err)
 {
@@ -202,14 +202,14 @@ static void compare_replay(struct __test_metadata *_metadata,
 			TH_LOG("not so: %s", e->text);
 	}
 	nr = trace_count(&self->log, REGISTER);
-	/* Refused before anything is told. */
+	/* Refused before anything is reported. */
 	ASSERT_EQ(err ? 0 : n->nr, nr);
 	n->nomem += err == -ENOMEM;
 	n->fault += err == -EFAULT;
 	n->nameless += !!nameless;
 }
 
-/* Each file has got its id by the first. */
+/* The first one has given each file its id. */
 static void replay_whole(struct __test_metadata *_metadata,
 			 FIXTURE_DATA(trace) * self)
 {
@@ -222,7 +222,7 @@ static void replay_whole(struct __test_metadata *_metadata,
 	ASSERT_LT(0, trace_count(&self->log, FILE_MAP));
 }
 
-/* What is told in spite of it is right, and the next time it is all. */
+/* What is reported nevertheless is right, and the next time it is everything. */
 TEST_F(trace, replay)
 {
 	int fault = fault_open(), err;

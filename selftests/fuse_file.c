@@ -51,8 +51,8 @@ static void fill_attr(struct fuse_attr *attr, uint64_t ino,
 }
 
 /*
- * A task that waits for a page can be killed when the page is read ahead of,
- * asynchronously; a page at a time, so that each request is for one page.
+ * A task that waits for a page can be killed if the page is read ahead of,
+ * asynchronously; one page at a time, so that each request is for one page.
  */
 static void reply_init(int fd, uint64_t unique)
 {
@@ -157,7 +157,7 @@ int fuse_file_serve(struct fuse_file *f, const uint8_t *contents, size_t size,
 	f->server = err ? 0 : fork();
 	if (!err && !f->server)
 		serve(fd, &c);
-	/* The server's is the last descriptor: it ends, and so does the mount. */
+	/* The server has the last descriptor: it ends, and so does the mount. */
 	close(fd);
 	return err;
 }

@@ -14,8 +14,8 @@ struct fuse_file {
 };
 
 /*
- * Serves @size bytes of @contents from a process of its own; a read at or
- * beyond @silent_from is taken and never answered.  0 or a negative errno.
+ * Serves @size bytes of @contents from a separate process; takes reads at or after
+ * @silent_from and never answers them.  0 or a negative errno.
  */
 int fuse_file_serve(struct fuse_file *f, const uint8_t *contents, size_t size,
 		    size_t silent_from);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Random calls of codectl(2) on text of its own, and what is known of that text.
- * All of it follows from the seed.
+ * Random calls of codectl(2) on its own text, and what is known of that text. The seed
+ * determines all of it.
  */
 #ifndef CODECTL_FUZZ_H
 #define CODECTL_FUZZ_H
@@ -20,17 +20,17 @@ struct fuzz_region {
 };
 
 /**
- * struct fuzz - text and what is registered of it
+ * struct fuzz - text and its registrations
  * @random: state of the generator
  * @text: FUZZ_PAGES pages of address space with nothing mapped around them
  * @exact: nobody else changes any of it: each result is known beforehand
- * @page: which are mapped, and with what protection; -1: not mapped
- * @region: what is registered, if @exact
- * @nr: how many
- * @window: two pages with one behind them that nobody can access
+ * @page: which pages are mapped, and with what protection; -1: not mapped
+ * @region: the registrations, if @exact
+ * @nr: number of registrations
+ * @window: two pages followed by one that nobody can access
  * @section: a page with a right SFrame section, and one for wrong ones
- * @calls: calls that were made
- * @good: how many of them succeeded
+ * @calls: number of calls
+ * @good: number of successful calls
  */
 struct fuzz {
 	uint64_t random;
@@ -46,20 +46,20 @@ struct fuzz {
 };
 
 /*
- * 0 or -1.  The text is mapped at @at, all of it, or is that of @other, which is
- * then not exact.
+ * 0 or -1.  The text is mapped at @at, all of it, or is that of @other, which is then
+ * not exact.
  */
 int fuzz_init(struct fuzz *f, uint64_t seed, uint64_t at);
 int fuzz_share(struct fuzz *f, uint64_t seed, struct fuzz *other);
-/* False if something was not registered that should be, or cannot be dropped. */
+/* False if a registration is missing, or cannot be dropped. */
 bool fuzz_exit(struct fuzz *f);
 
 /* Below @below. */
 uint64_t fuzz_random(struct fuzz *f, uint64_t below);
 
 /*
- * Each does one thing, and returns whether the kernel did what it must; if not,
- * it says so on standard output: a call of codectl(2), several in one, a change of a
+ * Each does one thing, and returns whether the kernel reacted correctly; if not, it
+ * says so on standard output: a call of codectl(2), several in one, a change of a
  * mapping, a CODE_QUERY on @fd, a look at all lines of /proc/self/codectl.
  */
 bool fuzz_call(struct fuzz *f);
@@ -73,7 +73,7 @@ bool fuzz_check(const struct fuzz *f);
 bool fuzz_is_ours(const struct fuzz *f, uint64_t start, uint64_t end);
 bool fuzz_is_mapped(const struct fuzz *f, uint64_t start, uint64_t end,
 		    bool exec);
-/* Nothing overlaps but what an object that is registered here replaces. */
+/* Does nothing overlap except what an object that is registered here replaces? */
 bool fuzz_may_replace(const struct fuzz *f, uint64_t start, uint64_t end);
 /* Drops what overlaps. */
 void fuzz_drop(struct fuzz *f, uint64_t start, uint64_t end);

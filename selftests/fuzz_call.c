@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A call is made right, and then something of it may be made wrong: the error
- * must be one that stands for what is wrong, and there must be none otherwise.
+ * Calls are made right, and then something in them may be made wrong: the error must be
+ * one for what is wrong, and there must be none otherwise.
  */
 #include "fuzz.h"
 #include "jit_table.h"
@@ -42,8 +42,8 @@ static const size_t sizes[][2] = {
  *	nothing can be read
  * @bad_info: whether @info cannot be read
  * @arg: the structure
- * @wrong: results of what is wrong with it; 0: nothing is
- * @any: what is wrong is not known: any documented result will do
+ * @wrong: errors for what is wrong with it; 0: nothing is
+ * @any: it is unknown what is wrong: any documented result will do
  */
 struct call {
 	unsigned int kind;
@@ -181,7 +181,7 @@ static void make_unregister(struct fuzz *f, struct code_unregister_info *info)
 		info->text_end++;
 }
 
-/* Any size from the first version to a page; what is not known is 0. */
+/* Any size from the first version to a page; the unknown part is 0. */
 static size_t make_size(struct fuzz *f, unsigned int option)
 {
 	const size_t *size = sizes[option];
@@ -212,7 +212,7 @@ static void make_call(struct fuzz *f, struct call *c)
 		make_unregister(f, &c->arg.unregister);
 }
 
-/* ------------------------------------------------------------- what is wrong */
+/* ------------------------------------------------------------- errors */
 
 static void wrong_option(struct fuzz *f, struct call *c)
 {
@@ -348,7 +348,7 @@ static void wrong_pointer(struct fuzz *f, struct call *c)
 		elf->build_id_len = 1 + fuzz_random(f, 20);
 		break;
 	default:
-		/* A range that is none is another error. */
+		/* A malformed range is another error. */
 		elf->elf_flags &= ~CODE_ELF_HEADER_LATER;
 		elf->sframe_start = addr_of(f->window) + 2 * PAGE;
 		elf->sframe_end = elf->sframe_start + 64;
@@ -443,7 +443,7 @@ static void wrong_field(struct fuzz *f, struct call *c)
 	}
 }
 
-/* Whatever comes of it. */
+/* The result is undefined. */
 static void random_bytes(struct fuzz *f, struct call *c)
 {
 	unsigned int n = 1 + fuzz_random(f, 4);
@@ -472,7 +472,7 @@ static void text_of(const struct call *c, uint64_t *start, uint64_t *end)
 	}
 }
 
-/* Of a call with nothing wrong in itself. */
+/* For a call with nothing wrong in itself. */
 static uint64_t expect_right(struct fuzz *f, const struct call *c,
 			     uint64_t start, uint64_t end)
 {
@@ -502,7 +502,7 @@ static uint64_t expect(struct fuzz *f, const struct call *c)
 		right = expect_right(f, c, start, end);
 	if (!c->any)
 		return right;
-	/* It must not have succeeded where it cannot. */
+	/* It must not have succeeded if it cannot. */
 	return documented[c->kind] | c->wrong | (right & OK);
 }
 
@@ -517,7 +517,7 @@ static long do_call(struct fuzz *f, struct call *c)
 	return sys_codectl(c->option, at, c->size, c->flags);
 }
 
-/* What a call that succeeded has changed; false if it cannot be undone. */
+/* The change that a successful call has made; false if it cannot be undone. */
 static bool note(struct fuzz *f, const struct call *c)
 {
 	uint64_t start, end;
@@ -568,7 +568,7 @@ bool fuzz_call(struct fuzz *f)
 
 #define BATCH 40
 
-/* What an entry can say, and so that what comes of it can be told afterwards. */
+/* An entry, made so that its result can be recognised afterwards. */
 static void make_entry(struct fuzz *f, struct call *c, bool wrong,
 		       struct code_batch_entry *entry)
 {
@@ -584,7 +584,7 @@ static void make_entry(struct fuzz *f, struct call *c, bool wrong,
 	};
 }
 
-/* Of the first @done entries what each has changed; and what is wrong with the next. */
+/* Applies the changes of the first @done entries; and checks the error of the next. */
 static bool check_batch(struct fuzz *f, const struct call *calls, unsigned int nr,
 			long ret)
 {

@@ -175,7 +175,7 @@ static int random_prot(struct fuzz *f)
 	return prots[fuzz_random(f, ARRAY_SIZE(prots))];
 }
 
-/* What is mapped over text drops nothing that is registered of it. */
+/* Mapping over text drops no registration of it. */
 static bool map_over(struct fuzz *f, unsigned int page, unsigned int nr)
 {
 	int prot = random_prot(f);
@@ -259,7 +259,7 @@ bool fuzz_map(struct fuzz *f)
 	default:
 		good = map_over(f, page, nr);
 	}
-	/* A page may be gone, or there again, where others change the text too. */
+	/* A page may be gone, or back again, if others change the text, too. */
 	if (!f->exact)
 		return true;
 	if (!good)

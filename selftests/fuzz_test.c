@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Random calls of codectl(2) on text whose mappings change, while stacks are taken
- * through tables that are overwritten, and all that tells of registrations is
- * read.  FUZZ_SEED and FUZZ_CALLS choose what is done, and for how long; the
- * thread that knows what must come of its calls does the same each time.
+ * through tables that are overwritten, and all reports of registrations are read.
+ * FUZZ_SEED and FUZZ_CALLS choose what to do, and for how long; the thread that knows
+ * the results of its calls does the same each time.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -44,7 +44,7 @@ static unsigned long number_of(const char *name, unsigned long otherwise)
 
 /* ----------------------------------------------------------- the other threads */
 
-/* So that the thread that counts gets on: a round for @calls of its calls. */
+/* Lets the thread that counts make progress: a round for @calls of its calls. */
 static void keep_pace(unsigned long *rounds, unsigned int calls)
 {
 	while (!run.stop && *rounds > run.own.calls / calls)
@@ -74,7 +74,7 @@ static void *share_text(void *arg)
 	return NULL;
 }
 
-/* A page of the tables: others come in its place, or it is hidden for a while. */
+/* A page of the tables: it is replaced, or hidden for a while. */
 static void change_page(struct fuzz *f)
 {
 	void *page = run.stub.table + fuzz_random(f, TABLE_PAGES) * PAGE;
@@ -104,7 +104,7 @@ static void change_word(struct fuzz *f)
 	word[at] = words[fuzz_random(f, ARRAY_SIZE(words))];
 }
 
-/* Right tables of either kind, which then go wrong word by word. */
+/* Valid tables of either kind, which then go wrong word by word. */
 static void *change_tables(void *arg)
 {
 	struct fuzz *f = arg;
@@ -142,7 +142,7 @@ static void check_stacks(struct sampler *sampler)
 	}
 }
 
-/* In the function that the tables are of, as one kind of code or the other. */
+/* In the function that the tables describe, as one kind of code or the other. */
 static void *run_stub(void *arg)
 {
 	struct fuzz *f = arg;
@@ -166,7 +166,7 @@ static void *run_stub(void *arg)
 	return NULL;
 }
 
-/* ------------------------------------------------------------ what is seldom done */
+/* ------------------------------------------------------------ rare operations */
 
 /* The child has what its parent has. */
 static bool in_child(void)
@@ -178,7 +178,7 @@ static bool in_child(void)
 	return pid > 0 && !exit_status(pid);
 }
 
-/* Another program takes nothing away. */
+/* Executing another program removes nothing. */
 static bool in_program(void)
 {
 	char *argv[] = { "fuzz_test", "--exit", NULL }, *env[] = { NULL };

@@ -42,7 +42,7 @@ void granule_map_store(struct granule_map *map, uint32_t start, uint32_t len,
 	uint32_t slot = record ? ((uint8_t *)record - map->pool) /
 				 CODE_JIT_RECORD_ALIGN : 0;
 
-	/* Pairs with the kernel's acquire: who sees the slot sees the record. */
+	/* Pairs with the kernel's acquire: whoever sees the slot sees the record. */
 	for (size_t i = start >> map->shift;
 	     i < nr_slots((size_t)start + len, map->shift); i++)
 		__atomic_store_n(&map->slots[i], slot, __ATOMIC_RELEASE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Granule maps of the rows of compiled code, and regions that have them. */
+/* Granule maps for rows of compiled code, and regions with them. */
 #ifndef CODECTL_GRANULE_MAP_H
 #define CODECTL_GRANULE_MAP_H
 
@@ -10,10 +10,10 @@ typedef struct code_jit_record jit_record;
 /**
  * struct granule_map - a map, and how much of its pool is in use
  * @slots: one for each granule
- * @pool: what is in use of it first
- * @used: bytes of the pool
- * @room: bytes of it there are
- * @shift: binary logarithm of the bytes of a granule
+ * @pool: its used part comes first
+ * @used: bytes of the pool in use
+ * @room: bytes of the pool
+ * @shift: binary logarithm of the granule size
  */
 struct granule_map {
 	uint32_t *slots;
@@ -26,7 +26,7 @@ struct granule_map {
 /* An empty map of @text bytes in @len bytes at @mem, which are 0. */
 struct granule_map granule_map_init(void *mem, size_t len, size_t text,
 				    unsigned int shift);
-/* A function that nobody finds yet; NULL if the pool is full. */
+/* A function that cannot be found yet; NULL if the pool is full. */
 jit_record *granule_map_record(struct granule_map *map, uint32_t start,
 			       uint32_t len, const jit_row *row, unsigned int nr);
 /* With release; @record NULL: the function of that record retires. */
@@ -36,7 +36,7 @@ void granule_map_store(struct granule_map *map, uint32_t start, uint32_t len,
 jit_record *granule_map_add(struct granule_map *map, uint32_t start, uint32_t len,
 			    const jit_row *row, unsigned int nr);
 
-/* The stub's function, in a map in the place of its table. */
+/* The stub's function, in a map in place of its table. */
 struct granule_map stub_granules(const struct stub *stub, unsigned int shift);
 /* The stub's page of text as a region with that map. */
 struct code_jit_info stub_granule_info(const struct stub *stub,

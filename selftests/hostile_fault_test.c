@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tables in pages that fault, never answer, vanish or change under the walk.
- * A walk may end there; the process goes on, can be killed, and keeps nobody
- * else waiting.
+ * Tables in pages that fault, never answer, vanish or change during the walk. A walk
+ * may end there; the process continues, can be killed, and keeps nobody else waiting.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -16,8 +15,8 @@
 #include "unwind_common.h"
 
 /*
- * Two pages of table, of which the second one faults.  What a registration
- * reads, if anything, is in the first.
+ * Two pages of table, the second of which faults.  What a registration reads, if
+ * anything, is in the first.
  */
 FIXTURE(fault)
 {
@@ -207,12 +206,12 @@ TEST_F(fault, truncated_file)
 }
 
 /*
- * A victim that is going to wait in its walk for a page, and a thread of its
- * own that shows that others are not waiting with it.
+ * A victim whose walk will wait for a page, and a thread of its own that shows that
+ * others are not waiting with it.
  */
 struct victim {
 	FIXTURE_DATA(fault) *self;
-	pid_t tid;	/* who walks */
+	pid_t tid;	/* the walking thread */
 	int report;	/* 'w' before the walk; 'o' for each round of others */
 };
 
@@ -232,7 +231,7 @@ static void *others_go_on(void *arg)
 	uint8_t *mem = map_pages(2, PROT_READ | PROT_EXEC);
 	uint64_t at = addr_of(mem);
 
-	/* In its walk, which is on the way out of the call. */
+	/* In its walk, on the way out of the call. */
 	if (!waits_in(v->tid, MARKER_NR))
 		_exit(7);
 	for (int i = 0; i < 50; i++) {
@@ -246,7 +245,7 @@ static void *others_go_on(void *arg)
 			_exit(3);
 		if (i % 20 == 10 && !forking_works())
 			_exit(6);
-		/* Even what the walk is reading with can be dropped. */
+		/* Even what the walk is reading from can be dropped. */
 		if (i == 25 && stub_unregister(&v->self->stub))
 			_exit(4);
 		nanosleep(&ts, NULL);
@@ -264,7 +263,7 @@ static void victim_main(struct victim *v)
 	    write(v->report, "w", 1) != 1)
 		_exit(1);
 	stub_run(&v->self->stub, NULL);
-	/* It must not come back before it is killed. */
+	/* It must not return before it is killed. */
 	write(v->report, "x", 1);
 	pause();
 }
@@ -304,7 +303,7 @@ static bool registering_works(void)
 	       !unregister_text(at, at + PAGE) && !munmap(mem, PAGE);
 }
 
-/* @prepare makes the second page one that is waited for, in the child. */
+/* @prepare makes the second page in the child one that is waited for. */
 static void check_waiting_walk(struct __test_metadata *_metadata,
 			       FIXTURE_DATA(fault) * self,
 			       int (*prepare)(FIXTURE_DATA(fault) * self))
@@ -361,7 +360,7 @@ static int pages_of_fuse(FIXTURE_DATA(fault) * self)
 
 	if (fd < 0 || map_over(self, fd, MAP_PRIVATE))
 		return -1;
-	/* It is there now, as it is where a process has written its tables. */
+	/* It is there now, as where a process has written its tables. */
 	return memcmp(self->stub.table, &self->contents[self->stub.table -
 							 self->pages], 16);
 }
@@ -382,8 +381,8 @@ static int exit_by_stub(FIXTURE_DATA(fault) * self)
 }
 
 /*
- * A task that exits takes no faults for the sake of a stack.  Its innermost frame is
- * at @ip, and who called that is in a page that is not there.
+ * An exiting task takes no faults for a stack.  Its innermost frame is at @ip, and its
+ * caller is in a page that is not there.
  */
 static void check_exit(struct __test_metadata *_metadata,
 		       FIXTURE_DATA(fault) * self,
@@ -448,7 +447,7 @@ static const uint8_t exit_code[] = {
 
 static uint8_t *exit_text;
 
-/* Code that nobody registered goes by frame pointers. */
+/* In code that nobody registered frame pointers are used. */
 static int exit_by_frame_pointer(FIXTURE_DATA(fault) * self)
 {
 	((void (*)(void *))exit_text)(self->pages + PAGE);
@@ -467,7 +466,7 @@ TEST_F(fault, exit_with_frames_in_fuse)
 	fuse_file_stop(&fuse);
 }
 
-/* Any bytes at any time, and now and then none. */
+/* Any bytes at any time, and sometimes none. */
 static volatile bool stop_changing;
 
 static void *keep_changing(void *arg)
@@ -522,7 +521,7 @@ TEST_F(fault, table_that_keeps_changing)
 	expect_length(_metadata, self, true);
 }
 
-/* An SFrame section that is read without trouble leads to what is not. */
+/* An SFrame section that can be read leads to what cannot. */
 FIXTURE(lies)
 {
 	FIXTURE_DATA(fault) fault;
@@ -539,7 +538,7 @@ FIXTURE_TEARDOWN(lies)
 	sampler_close(&self->fault.sampler);
 }
 
-/* The stack itself may be what cannot be read. */
+/* The stack itself may be unreadable. */
 TEST_F(lies, return_address_in_a_protected_page)
 {
 	const struct fre_spec row = {
@@ -578,7 +577,7 @@ static noinline uint64_t call_below(const struct stub *stub, uint64_t value)
 	return fill[0] | fill[1];
 }
 
-/* The low half of a word is as good as a code segment. */
+/* The low half of a word can serve as a code segment. */
 TEST_F(lies, invented_signal_frame)
 {
 	const uint64_t user = 0x700000000000, cs64 = 0x33, cs32 = 0x23;
@@ -586,7 +585,7 @@ TEST_F(lies, invented_signal_frame)
 		uint64_t value;
 		unsigned int nr;
 	} frames[] = {
-		{ user | cs64, 2 },	/* there is no code to go on with */
+		{ user | cs64, 2 },	/* there is no code to continue in */
 		{ user | cs32, 1 },
 		{ KERNEL_ADDR | cs64, 1 },
 		{ KERNEL_ADDR | cs32, 1 },

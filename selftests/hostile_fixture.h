@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests of wrong tables have in common: the stub, and verdicts. */
+/* What the tests of malformed tables share: the stub, and verdicts. */
 #ifndef CODECTL_HOSTILE_FIXTURE_H
 #define CODECTL_HOSTILE_FIXTURE_H
 
@@ -28,10 +28,10 @@ FIXTURE_TEARDOWN(hostile)
 	stub_unmap(&self->stub);
 }
 
-/* What the wrong table may still lead to. */
+/* What the malformed table may still lead to. */
 enum verdict {
 	SHORT,	/* the frame it describes is the last one */
-	PREFIX,	/* as far as it goes, the truth */
+	PREFIX,	/* the truth, as far as it goes */
 	LIES,	/* anything from the process's own memory */
 	LIES_AT_THE_TOP, /* that as the topmost frame, else SHORT */
 	WHOLE,	/* the truth, all of it */
@@ -45,7 +45,7 @@ FIXTURE_VARIANT(hostile)
 
 #define HOSTILE_UNUSED __attribute__((unused))
 
-/* A way to spoil the right table, by what @parts names in it. */
+/* A way to spoil the right table, by the @parts of it that are named. */
 #define HOSTILE_PARTS(name, wanted, parts, ...)				\
 static void change_##name(struct stub *s)				\
 {									\
@@ -95,8 +95,8 @@ static void check_both(struct __test_metadata *_metadata,
 }
 
 /*
- * At any instant nothing of the kernel's is seen.  A task's deferred stacks go
- * to all of its events, so this one is open for no longer.
+ * Nothing of the kernel's is ever seen.  A task's deferred stacks go to all of its
+ * events, so this one is open no longer than necessary.
  */
 static void check_samples(struct __test_metadata *_metadata,
 			  FIXTURE_DATA(hostile) * self, unsigned int runs)

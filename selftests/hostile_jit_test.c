@@ -28,13 +28,13 @@ static jit_table *table_of_byte(void *at, uint32_t off)
 	return t;
 }
 
-/* Looked for in vain in the first table, so that the next one is read. */
+/* Not found in the first table, so that the next one is read. */
 static void set_next(struct stub *s, uint64_t next)
 {
 	table_of_byte(s->table, 0)->next = next;
 }
 
-/* A right table, which the first one leaves a byte to, where none may be. */
+/* A valid table, to which the first one leaves a byte, where none may be. */
 static void set_next_right(struct stub *s, unsigned int off)
 {
 	jit_table *t = jit_table_init(s->table + off, 1024);
@@ -220,7 +220,7 @@ FP(at_user_end, USER_END);
 
 #define SAMPLED_RUNS 40
 
-/* Changed while it is registered, and mended; nothing of it lasts. */
+/* Damaged while it is registered, and repaired; nothing of it lasts. */
 static void check_hostile(struct __test_metadata *_metadata,
 			  FIXTURE_DATA(hostile) * self,
 			  const FIXTURE_VARIANT(hostile) * variant)
@@ -333,7 +333,7 @@ TEST_F(claims, more_rows_than_there_can_be)
 		ASSERT_NE(NULL, mem);
 		self->info.unwind_head = addr_of(sparse_table(mem, rows[i], 0));
 		check_info(_metadata, self, WHOLE);
-		/* There are no more than 2^32 offsets to tell apart. */
+		/* There are no more than 2^32 different offsets. */
 		((jit_table *)mem)->used_len = 25UL << 32;
 		((jit_table *)mem)->reserved_len = 25UL << 32;
 		check_info(_metadata, self, PREFIX);
@@ -341,7 +341,7 @@ TEST_F(claims, more_rows_than_there_can_be)
 	}
 }
 
-/* As many tables as are read, each as long as can be. */
+/* The maximum number of tables, each of maximum length. */
 TEST_F(claims, longest_chain_of_longest_tables)
 {
 	const uint64_t rows = 1UL << 31, room = (rows + 1024) * sizeof(jit_row);
@@ -370,8 +370,8 @@ TEST_F(claims, longest_chain_of_longest_tables)
 }
 
 /*
- * Over text of the process's own, which nobody registers any more: a rule that
- * takes each word of the stack for a return address ends with the stack.
+ * Over the process's own text, which is no longer registered: a rule that takes each
+ * word of the stack for a return address ends with the stack.
  */
 TEST_F(claims, every_word_is_a_return_address)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sections that are wrong, under a live sampler.  What is recorded stays a
- * right stack, or a short one; no address of the kernel's is ever in it; and
- * nothing of it lasts: with the table mended the stack is complete again.
+ * Malformed sections, under a live sampler.  Recorded stacks are right, or short; no
+ * address of the kernel's is ever in them; and nothing of it lasts: with the table
+ * repaired the stack is complete again.
  */
 #include <limits.h>
 
@@ -176,7 +176,7 @@ HOSTILE(descending_functions, PREFIX, set_many(s, 1));
 HOSTILE(shuffled_functions, PREFIX, set_many(s, 2));
 HOSTILE(same_function_again, PREFIX, set_many(s, 0));
 
-/* The header is not what was registered any more. */
+/* The header is no longer what was registered. */
 HOSTILE(header_erased, PREFIX, memset(h, 0, sizeof(*h)));
 HOSTILE(header_all_ones, PREFIX, memset(h, 0xff, sizeof(*h)));
 HOSTILE(header_num_fdes_huge, PREFIX, h->num_fdes = ~0U);
@@ -186,8 +186,8 @@ HOSTILE(all_zero, SHORT, memset(h + 1, 0, s->table_size - sizeof(*h)));
 HOSTILE(all_ones, SHORT, memset(h + 1, 0xff, s->table_size - sizeof(*h)));
 
 /*
- * Two ways in: registered when it was right, and then changed; and changed
- * before, if the kernel takes it at all.
+ * Two ways in: registered while valid, and then changed; and changed before, if the
+ * kernel accepts it at all.
  */
 static void check_hostile(struct __test_metadata *_metadata,
 			  FIXTURE_DATA(hostile) * self,
@@ -223,7 +223,7 @@ TEST_F(hostile, table)
 	check_hostile(_metadata, self, variant);
 }
 
-/* With nothing behind it that could be read. */
+/* Nothing after it can be read. */
 TEST_F(hostile, table_before_unmapped_memory)
 {
 	ASSERT_EQ(0, mprotect(self->stub.table + PAGE, PAGE, PROT_NONE));

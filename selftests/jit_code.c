@@ -218,7 +218,7 @@ static bool is_descending(const struct jit_region *r)
 	return r->info.jit_flags & CODE_JIT_DESCENDING;
 }
 
-/* The place of @size bytes beyond the last row; false if there is none. */
+/* Room for @size bytes after the last row; false if there is none. */
 static bool find_room(const struct jit_region *r, const jit_table *last,
 		      size_t size, uint64_t *at)
 {
@@ -393,7 +393,7 @@ __attribute__((noinline)) uint64_t jit_enter(const uint8_t *function)
 {
 	uint64_t arg = 0;
 
-	/* Whatever a function needs of its caller but a frame pointer. */
+	/* Everything that a function needs from its caller, except a frame pointer. */
 	asm volatile("call	*%%rax\n"
 		     "jit_enter_return:"
 		     : "+a"(function), "+D"(arg)

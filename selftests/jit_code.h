@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Compiled code: functions of several shapes that are copied into a region and
- * call what they are given.  The assembler's DWARF for them is the source of
- * their truth, and rows written by hand are what the kernel has.
+ * call what they are given.  Their truth comes from the assembler's DWARF; the kernel
+ * has rows written by hand.
  */
 #ifndef CODECTL_JIT_CODE_H
 #define CODECTL_JIT_CODE_H
@@ -46,14 +46,14 @@ int jit_region_map(struct jit_region *r, size_t text_pages,
 void jit_region_unmap(struct jit_region *r);
 
 /*
- * Publishes a function behind all others; @target is what it calls, with its
- * own arguments.  NULL when text or tables are full.
+ * Publishes a function after all others; it calls @target, with its own arguments.
+ * NULL if text or tables are full.
  */
 uint8_t *jit_emit(struct jit_region *r, const struct jit_shape *shape,
 		  const void *target);
-/* Writes the code alone, anywhere. */
+/* Writes only the code, anywhere. */
 void jit_write(uint8_t *at, const struct jit_shape *shape, const void *target);
-/* The same, and tells libgcc of it. */
+/* The same, and registers it with libgcc. */
 uint8_t *jit_make(struct jit_region *r, const struct jit_shape *shape,
 		  const void *target);
 void jit_describe(const uint8_t *at, const struct jit_shape *shape);
@@ -67,7 +67,7 @@ static inline uint64_t jit_return_address(const uint8_t *at,
 	return addr_of(at) + (shape->call - shape->code);
 }
 
-/* Calls it; %rbp is saved, whatever becomes of it. */
+/* Calls it; %rbp is saved, whatever happens to it. */
 void jit_call(const uint8_t *function, const void *arg);
 
 /*
@@ -78,8 +78,8 @@ void jit_run(const uint8_t *function, const struct jit_shape *shape);
 void jit_leaf(void);
 
 /*
- * For threads, of which one at a time can have the truth: each has its own, made
- * of the callers of the function that calls jit_enter().
+ * For threads, only one of which can use the truth at a time: each has its own, from
+ * the callers of the function that calls jit_enter().
  */
 struct jit_thread {
 	struct truth callers;
@@ -88,7 +88,7 @@ struct jit_thread {
 
 /* Calls @function; returns where it returns to in the caller. */
 uint64_t jit_enter(const uint8_t *function);
-/* What the stack at the marker was. */
+/* The stack that there was at the marker. */
 void jit_expect(struct jit_thread *t, const uint8_t *function,
 		const struct jit_shape *shape, uint64_t ra);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fork while code is published: both processes have what was published before,
- * and each what it publishes afterwards.
+ * Fork while code is published: both processes have what was published before, and
+ * each has what it publishes afterwards.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -50,8 +50,7 @@ FIXTURE_TEARDOWN(forked)
 }
 
 /*
- * This thread, and children of it.  Their stacks are in order if they all come
- * from one CPU.
+ * This thread, and its children.  Their stacks are in order if all come from one CPU.
  */
 static void watch(struct __test_metadata *_metadata,
 		  FIXTURE_DATA(forked) * self)
@@ -134,8 +133,8 @@ static void *publish_and_call(void *arg)
 }
 
 /*
- * A child is forked at whatever instant the other thread is at, which it does
- * not have: it is the only writer of its copy from then on.
+ * A child is forked at any point of the other thread, which does not exist in it: from
+ * then on it is the only writer of its copy.
  */
 static void child_of_publisher(uint8_t *const *shared, unsigned int n)
 {
@@ -186,7 +185,7 @@ TEST_F(forked, while_another_thread_publishes)
 	EXPECT_EQ(0, wrong);
 }
 
-/* Two pipes, to go on in turn. */
+/* Two pipes, to take turns. */
 static int to_child[2], to_parent[2];
 
 static void say(int *fds)
@@ -232,7 +231,7 @@ static void check_late(struct __test_metadata *_metadata,
 	EXPECT_EQ(frames ?: report->truth[0].nr, self->stack.nr);
 	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
 	EXPECT_TRUE(stack_is_true(&self->stack, &report->truth[1]));
-	/* And the other way round. */
+	/* And vice versa. */
 	jit_run(late[1], &jit_big);
 	ASSERT_TRUE(sampler_next(&self->sampler, &self->stack));
 	EXPECT_TRUE(stack_is_prefix(&self->stack, &truth));
@@ -247,7 +246,7 @@ TEST_F(forked, with_shared_tables)
 	check_late(_metadata, self, 0);
 }
 
-/* The code is there, but of its rows only who wrote them knows. */
+/* The code is there, but only the writer has its rows. */
 TEST_F(forked, with_tables_of_its_own)
 {
 	ASSERT_NE(NULL, map_shared(region.text, region.text_size));

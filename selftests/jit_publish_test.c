@@ -88,7 +88,7 @@ static void *give_up(void)
 
 #define CALLS_MIN 100
 
-/* On a machine that is busy with other things, later. */
+/* Later if the machine is busy with other things. */
 static void stop_after(double seconds)
 {
 	double end = now() + seconds;
@@ -127,7 +127,7 @@ static void *publish_all(void *arg)
 					    jit_leaf);
 		if (!duo.function[nr])
 			break;
-		/* Pairs with the acquire of who calls it. */
+		/* Pairs with the acquire of its caller. */
 		__atomic_store_n(&duo.nr, nr + 1, __ATOMIC_RELEASE);
 	}
 	return NULL;
@@ -169,7 +169,7 @@ static void *call_newest(void *arg)
 	return NULL;
 }
 
-/* At any instruction, not at the marker alone. */
+/* At any instruction, not only at the marker. */
 static void *call_newest_by_the_clock(void *arg)
 {
 	static struct stack stack;
@@ -217,7 +217,7 @@ static void run_duo(struct __test_metadata *_metadata, double seconds,
 	EXPECT_EQ(0, duo.wrong);
 }
 
-/* A task's stacks go to all of its events: there shall be the caller's alone. */
+/* A task's stacks go to all of its events: only the caller's must exist. */
 static void check_newest(struct __test_metadata *_metadata,
 			 FIXTURE_DATA(publish) * self, uint32_t flags,
 			 void *(*caller)(void *))
@@ -280,7 +280,7 @@ static void rewrite(unsigned int i)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	rewrite_rows(i);
 	jit_write(duo.region.text + SLOT_AT, shape_of(i), jit_leaf);
-	/* Pairs with the kernel's acquire: who sees it even sees all of this. */
+	/* Pairs with the kernel's acquire: whoever sees it even sees all of this. */
 	__atomic_store_n(&duo.region.seq, seq + 2, __ATOMIC_RELEASE);
 }
 
@@ -313,7 +313,7 @@ static void *rewrite_and_call(void *arg)
 	return NULL;
 }
 
-/* Where the rows cannot be told the stack ends in the function. */
+/* If the rows cannot be read the stack ends in the function. */
 static void *call_what_stays(void *arg)
 {
 	const uint8_t *function = duo.region.text + STAYS_AT;
@@ -363,7 +363,7 @@ static void *change_seq(void *arg)
 	return NULL;
 }
 
-/* The rows are right all the time, but it cannot be known. */
+/* The rows are right all the time, but nobody can know. */
 TEST(seq_that_never_rests)
 {
 	REQUIRE_CODECTL();

@@ -24,7 +24,7 @@ int jit_table_append(jit_table *table, const jit_row *row, unsigned int nr)
 	if (used + nr * sizeof(*row) > table->reserved_len)
 		return -1;
 	memcpy(&table->fre[used / sizeof(*row)], row, nr * sizeof(*row));
-	/* Pairs with the kernel's acquire: who sees the length sees the rows. */
+	/* Pairs with the kernel's acquire: whoever sees the length sees the rows. */
 	__atomic_store_n(&table->used_len, used + nr * sizeof(*row),
 			 __ATOMIC_RELEASE);
 	return 0;
@@ -32,7 +32,7 @@ int jit_table_append(jit_table *table, const jit_row *row, unsigned int nr)
 
 void jit_table_link(jit_table *table, const jit_table *next)
 {
-	/* Pairs with the kernel's acquire: who sees the table sees its rows. */
+	/* Pairs with the kernel's acquire: whoever sees the table sees its rows. */
 	__atomic_store_n(&table->next, addr_of(next), __ATOMIC_RELEASE);
 }
 

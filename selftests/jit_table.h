@@ -25,7 +25,7 @@ int register_jit_text(uint64_t start, uint64_t end);
 #define STUB_ROWS 5
 void stub_jit_rows(jit_row row[STUB_ROWS], uint32_t ip_off);
 void jit_rows_reverse(jit_row *row, unsigned int nr);
-/* The right table, in the place of the SFrame section. */
+/* The valid table, in place of the SFrame section. */
 jit_table *stub_jit_table(const struct stub *stub);
 /* The stub's page of text as a region with the table that is there. */
 struct code_jit_info stub_jit_info(const struct stub *stub);

@@ -257,7 +257,7 @@ static int check_image(uint64_t old, bool registered)
 
 static pid_t spawn_check(uint64_t old, const char *what)
 {
-	/* The C library does not register anything either. */
+	/* The C library does not register anything, either. */
 	static const char *const env[] = {
 		"GLIBC_TUNABLES=glibc.rtld.codectl=0", NULL,
 	};
@@ -283,7 +283,7 @@ TEST_F(proc, execve_starts_afresh_and_registers_the_program)
 	EXPECT_TRUE(text_is_registered(self->a));
 }
 
-/* A failed execve() leaves all as it was. */
+/* A failed execve() changes nothing. */
 TEST_F(proc, execve_that_fails)
 {
 	char *argv[] = { "none", NULL };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registrations that come and go while others look: on two CPUs, for a bounded
- * time.  What a thread alone decides on stays exact throughout.
+ * Registrations that come and go during lookups: on two CPUs, for a bounded time.
+ * What only one thread changes stays exact throughout.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -133,7 +133,7 @@ static void *mappings(void *arg)
 	return NULL;
 }
 
-/* A child has what its parent had, and may do with it what it likes. */
+/* A child has its parent's registrations, and may do anything with them. */
 static void *forks(void *arg)
 {
 	uint8_t *mem = own_text();
@@ -156,7 +156,7 @@ static void *forks(void *arg)
 	return NULL;
 }
 
-/* The memory of the table as it is while it is nobody's. */
+/* The contents of the table's memory while it is not registered. */
 static void make_lie(jit_table *t)
 {
 	for (int i = 0; i < STUB_ROWS; i++)
@@ -251,7 +251,7 @@ FIXTURE_TEARDOWN(race)
 	sampler_close(&self->sampler);
 }
 
-/* Whether there is nothing more to wait for. */
+/* Is there nothing more to wait for? */
 static bool is_done(double start, bool looks_up)
 {
 	double seconds = now() - start;

@@ -104,7 +104,7 @@ FIXTURE_VARIANT(life)
 	enum { DROPS, KEEPS, MAPS_OVER } what;
 };
 
-/* What is mapped over keeps its registration, until an ELF object takes the place. */
+/* What is mapped over stays registered, until an ELF object takes its place. */
 #define EVENT(name, does, ...)						\
 static int event_##name(struct area *a) { __VA_ARGS__; }		\
 FIXTURE_VARIANT_ADD(life, name) { .event = event_##name, .what = does }
@@ -275,7 +275,7 @@ TEST_F(over, by_another_range)
 	EXPECT_FALSE(text_is_registered(text));
 }
 
-/* What the child of a process maps says nothing of its parent, and stays with it. */
+/* Mappings of a child do not affect its parent. */
 TEST_F(over, in_one_process)
 {
 	uint64_t text = self->text;
@@ -348,7 +348,7 @@ TEST_F(gap, failed_mmap)
 	}
 }
 
-/* The target is unmapped before the limit is found to be in the way. */
+/* The target is unmapped before the limit is checked. */
 TEST_F(gap, failed_mremap)
 {
 	struct area *a = &self->area;
@@ -455,8 +455,8 @@ TEST_F(shm, remapped)
 }
 
 /*
- * How code is committed into a reservation, page by page: what comes over it
- * has another protection or another file behind it.
+ * How code is committed into a reservation, page by page: what replaces it has
+ * another protection or another file.
  */
 TEST(reservation_that_is_committed)
 {

@@ -21,11 +21,11 @@
 #include "kselftest_harness.h"
 #include "unwind_plugin.h"
 
-/* Of them the first needs the other two. */
+/* The first of them needs the other two. */
 #define OBJECT "./load_object.so"
 #define NR_OBJECTS 3
 
-/* Between what is counted: no part of the C library calls it. */
+/* Separates the counted phases: no part of the C library calls it. */
 #define NEXT_PHASE_NR __NR_getpgrp
 
 /* What the preloaded plugin calls. */
@@ -46,7 +46,7 @@ static bool has_table(const struct dl_phdr_info *info)
 	return false;
 }
 
-/* Of what the kernel has not mapped itself: all but the program, ld.so and the vDSO. */
+/* Everything that the kernel has not mapped: not the program, ld.so or the vDSO. */
 static int count_texts(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	unsigned int *nr = arg;
@@ -108,7 +108,7 @@ FIXTURE_VARIANT_ADD(calls, unwanted) {
 	.tunable = "GLIBC_TUNABLES=glibc.rtld.codectl=0",
 };
 
-/* The descriptor at which this task's calls are told of. */
+/* The descriptor that reports this task's calls. */
 static int listen_to_calls(void)
 {
 	struct sock_filter code[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An object with nothing but a function, of which load_calls_test loads several. */
+/* An object with only a function; load_calls_test loads several of them. */
 int load_object(void)
 {
 	return 1;

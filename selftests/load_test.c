@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Much of what is otherwise tested once: objects that come and go on several
- * threads under sampling, a process at the limit of registrations that forks,
- * processes that live for an instant beside a system-wide perf.  TEST_CYCLES is
- * how often.
+ * Many repetitions of what is otherwise tested once: objects that come and go on
+ * several threads under sampling, a process at the limit of registrations that forks,
+ * short-lived processes under a system-wide perf.  TEST_CYCLES is how often.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -62,7 +61,7 @@ static struct {
 	unsigned int failed;
 } load;
 
-/* Where samples are taken, and what called that, are sections of their own. */
+/* The code that is sampled, and its caller, are in sections of their own. */
 #define IN(section) __attribute__((__noinline__, __section__(section)))
 extern const char __start_load_leaf[], __stop_load_leaf[];
 extern const char __start_load_body[], __stop_load_body[];
@@ -214,7 +213,7 @@ TEST_F(load, forks_at_the_limit)
 	TH_LOG("%u registered, %u forks", nr, forks);
 }
 
-/* --- processes that live for an instant */
+/* --- short-lived processes */
 
 /* In a process that is one of these. */
 static __attribute__((constructor)) void be_short(void)

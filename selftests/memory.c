@@ -10,7 +10,7 @@
 
 /* What caches keep on two CPUs. */
 #define SLAB_KEPT 2048
-/* Less than any of these tests has rounds: a program more, that others have started. */
+/* Fewer than any of these tests has rounds: one more program, started by others. */
 #define REGIONS_KEPT 8
 
 /* The first number in a line that starts with @name. */
@@ -29,7 +29,7 @@ static long number_in(const char *file_name, const char *name)
 	return nr;
 }
 
-/* The cache gives back what it keeps, so that its objects are those in use. */
+/* Makes the cache free what it keeps, so that its objects are those in use. */
 static bool shrink_regions(void)
 {
 	FILE *file = fopen(REGIONS "shrink", "we");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whether the kernel gives back the memory that a test makes it take. */
+/* Does the kernel free the memory that a test makes it allocate? */
 #ifndef CODECTL_MEMORY_H
 #define CODECTL_MEMORY_H
 
@@ -18,15 +18,14 @@ struct memory {
 /* False if it cannot be known. */
 bool memory_now(struct memory *m);
 /*
- * Whether no more is in use than was at @before, but for what caches keep.  What
- * was freed is freed some time later; where KASAN keeps it for good, kmemleak
- * looks for leaks, so that this has nothing to say.
+ * Is no more in use than @before, except what caches keep?  Memory is freed with a
+ * delay; where KASAN keeps it for good, kmemleak looks for leaks, and this says nothing.
  */
 bool memory_is_back(const struct memory *before);
 
 /* A memory cgroup of that name, new or left over; this process goes in. */
 bool memory_group_enter(const char *name);
-/* Back out, with nobody left in it. */
+/* Leaves it, with nobody left in it. */
 void memory_group_leave(const char *name);
 /*
  * Bytes by the line of its memory.stat that starts so, or all of them with NULL; -1 if

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Walks in NMIs, while what they go by changes: nothing is waited for, and nothing
- * is used that has gone.  Needs a kernel for tests (CONFIG_CODECTL_KUNIT_TEST).
+ * Walks in NMIs, while the data that they use changes: they wait for nothing, and use
+ * nothing that has gone.  Needs a test kernel (CONFIG_CODECTL_KUNIT_TEST).
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -122,7 +122,7 @@ static void interrupt(struct __test_metadata *_metadata,
 	interrupt_most(_metadata, self, victim, 100, 100);
 }
 
-/* A process of its own that does something for ever, once it has its tables at hand. */
+/* A separate process that does something forever, once its tables are in memory. */
 static pid_t victim_with(bool (*prepare)(void), void (*once)(void))
 {
 	int fds[2];
@@ -251,7 +251,7 @@ static void do_all(void)
 	map_and_register();
 }
 
-/* What is attached is all there is, found by mappings that change all the time. */
+/* There are only attached tables, found by mappings that change all the time. */
 TEST_F(nmi, attached)
 {
 	interrupt_most(_metadata, self, victim_with(attach_instead, do_all), 2, 2);

@@ -5,7 +5,7 @@
 
 bool sampler_at_once = true;
 
-/* As long as the tracer asks for; more than that is not kept. */
+/* As long as the tracer requests; no more than that is kept. */
 __attribute__((constructor)) static void want_long_stacks(void)
 {
 	sysctl_write("kernel/perf_event_max_stack", STACK_MAX);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Text of a file that never answers: a process that asks after its own text waits,
- * and can be killed; nobody else waits, whoever asks.
+ * Text of a file that never answers: a process that asks about its own text waits, and
+ * can be killed; others do not wait, whoever asks.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include "kselftest_harness.h"
 #include "proc_file.h"
 
-/* Text of the file, and text of no file behind it. */
+/* Text of the file, followed by text without a file. */
 FIXTURE(block)
 {
 	struct fuse_file file;

@@ -111,7 +111,7 @@ static bool take_range(const char **at, const char *name, __u64 *start, __u64 *e
 	return true;
 }
 
-/* Up to @stop; no control character is ever there as such. */
+/* Up to @stop; there are never any unescaped control characters. */
 static bool take_escaped(const char **at, char stop, char *to, size_t size)
 {
 	const char *p = *at;
@@ -185,12 +185,12 @@ static bool take_elf_fields(const char **at, struct proc_line *l)
 	    !take_range(at, " elf=", &q->elf_start, &q->elf_end) ||
 	    !take_range(at, " sframe=", &q->sframe_start, &q->sframe_end))
 		return false;
-	/* There if it is not 0. */
+	/* Present if it is not 0. */
 	return strncmp(*at, " sframe_addr=", 13) ||
 	       (take_number(at, " sframe_addr=", 16, &l->sframe_addr) && l->sframe_addr);
 }
 
-/* There with the flag. */
+/* Present with the flag. */
 static bool take_granules(const char **at, struct code_query *q)
 {
 	uint64_t slots, pool, len, shift;

@@ -27,7 +27,7 @@ int proc_open(pid_t pid);
 char *proc_read(int fd, size_t *len);
 /* As far as the first byte of the line of @all that starts like this; 0 or -1. */
 int proc_enter_line(int fd, const char *all, const char *start);
-/* Whether the line, which has no newline, is right in every byte. */
+/* Is the line, which has no newline, right in every byte? */
 bool proc_parse(const char *line, struct proc_line *l);
 /* The one that starts with @text_start in what was read. */
 bool proc_find(const char *all, uint64_t text_start, struct proc_line *l);
@@ -36,7 +36,7 @@ bool proc_line_of(uint64_t text_start, struct proc_line *l);
 /* Whether lines are ascending, whole and right; their number or -1. */
 int proc_check(const char *all);
 
-/* What the line says is registered; 0 or a negative errno. */
+/* Registers what the line says; 0 or a negative errno. */
 int proc_register(const struct proc_line *l);
 
 /* Leaves this process without registrations; 0 or a negative errno. */
@@ -74,7 +74,7 @@ uint8_t *object_map(int fd);
 int object_register(const uint8_t *object);
 /*
  * Moves @nr pages of its text, from @first on, to anonymous memory, as tools that
- * want huge pages do: copied, and then put in the place of the old ones.
+ * want huge pages do: copied, and then moved over the old ones.
  */
 int object_move_text(uint8_t *object, size_t first, size_t nr);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers of /proc/PID/codectl beside threads that open and close objects: no
+ * Readers of /proc/PID/codectl concurrent with threads that open and close objects: no
  * line is torn, and what is registered throughout is in every pass.
  */
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 #include "proc_file.h"
 #include "unwind_plugin.h"
 
-/* What the plugin wants of its program. */
+/* The plugin calls this in its program. */
 void plugin_event(enum plugin_event event)
 {
 }
@@ -221,7 +221,7 @@ static void run(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, race.errors);
 	EXPECT_LT(10, race.opened);
 	EXPECT_LT(10, race.passes);
-	/* Or nothing has come and gone while it was read. */
+	/* Otherwise nothing has come and gone while it was read. */
 	EXPECT_LT(race.nr_lasting, race.most);
 }
 
@@ -262,7 +262,7 @@ static bool read_on(int fd, char *all, size_t size, unsigned int pieces)
 		used += n > 0 ? n : 0;
 		all[used] = '\0';
 	}
-	/* Whoever is gone by now has nothing more to say. */
+	/* A process that is gone by now has no more lines. */
 	return n >= 0 || errno == ESRCH;
 }
 
@@ -382,8 +382,8 @@ static void query_and_read(pid_t pid, unsigned long *seen)
 }
 
 /*
- * What execve() registers nobody shares, so that it goes as soon as its process
- * does, and not some time later.
+ * Nobody shares what execve() registers, so it goes as soon as its process does, and
+ * not some time later.
  */
 TEST_F(race, processes_that_exec_and_exit_while_they_are_read)
 {

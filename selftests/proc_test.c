@@ -153,7 +153,7 @@ TEST_F(proc, line_of_a_file)
 	EXPECT_NE(NULL, strstr(self->all, want));
 }
 
-/* Which stands for none where it is not escaped. */
+/* An unescaped dash means none. */
 TEST_F(proc, line_of_a_debug_link_that_is_a_dash)
 {
 	struct code_elf_info info = {
@@ -207,7 +207,7 @@ TEST_F(proc, lines_are_all_there_is)
 		  l.q.sframe_end);
 }
 
-/* Where a section was made for, and that it is registered so again. */
+/* The address that a section was made for, and that it can be registered so again. */
 TEST_F(proc, line_of_a_section_made_for_another_place)
 {
 	uint64_t text = addr_of(self->stub.text), table = addr_of(self->stub.table);
@@ -258,7 +258,7 @@ TEST_F(proc, line_of_a_granule_map)
 	ASSERT_EQ(0, proc_register(&again));
 }
 
-/* Apart from the ids, which nothing gets twice. */
+/* Except for the ids, which are never reused. */
 static bool same_but_for_the_id(struct proc_line *a, struct proc_line *b)
 {
 	a->q.id = 0;
@@ -397,7 +397,7 @@ TEST_F(proc, changed_in_the_middle_of_a_pass)
 			ASSERT_EQ(0, unregister_text(at, at + 1));
 		}
 	}
-	/* Before the position it is not seen any more; after it, it is. */
+	/* Before the position it is no longer seen; after it, it is. */
 	ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
 	ASSERT_EQ(1, read(self->fd, &c, 1));
 	ASSERT_EQ(0, register_elf_text(self->jit + PAGE, self->jit + PAGE + 1));
@@ -654,7 +654,7 @@ FIXTURE_TEARDOWN_PARENT(off)
 	sysctl_write("kernel/codectl", 1);
 }
 
-/* What was registered before stays to be seen. */
+/* What was registered before stays visible. */
 TEST_F(off, nothing_changes)
 {
 	int fd = proc_open(0);

@@ -234,7 +234,7 @@ TEST_F(file, overwritten_in_place)
 	EXPECT_EQ(id, l.q.file_id);
 }
 
-/* Of which its times say nothing, as long as their clock does not tick. */
+/* Its times do not show this until their clock ticks. */
 TEST_F(file, written_to_at_once)
 {
 	uint64_t id = self->was.q.file_id;
@@ -248,7 +248,7 @@ TEST_F(file, written_to_at_once)
 	}
 }
 
-/* Of which nobody is told but by its times, which may be in whole seconds. */
+/* Only its times show this, and they may be in whole seconds. */
 TEST_F(file, written_to_through_a_mapping)
 {
 	struct proc_line l;
@@ -274,7 +274,7 @@ TEST_F(file, truncated)
 	EXPECT_LT(self->was.q.file_id, l.q.file_id);
 }
 
-/* What is mapped there now is what it is named after. */
+/* It is named after what is mapped there now. */
 TEST_F(file, something_mapped_over_it)
 {
 	int other = elf_create(AT("other"), 2);
@@ -306,7 +306,7 @@ static uint8_t *map_without_registering(int fd)
 	return text == MAP_FAILED ? NULL : text;
 }
 
-/* Of a text that is from a file in part nothing is said. */
+/* Nothing is reported about a text that is only partly from a file. */
 TEST_F(file, goes_on_where_there_is_none)
 {
 	uint8_t *text = map_pages(2, PROT_READ | PROT_EXEC);
@@ -347,7 +347,7 @@ static const char *const false_paths[] = {
 	"/\xc3\xa4\xff\x80", "%s%n%s",
 };
 
-/* Where there is a file, nobody believes what is said of it. */
+/* If there is a file, claims about it are ignored. */
 TEST_F(file, false_claims_of_a_file)
 {
 	uint8_t *text = map_without_registering(self->fd), id[20];
@@ -367,7 +367,7 @@ TEST_F(file, false_claims_of_a_file)
 	}
 }
 
-/* A claim that was kept is none any more where a file can be seen. */
+/* A claim that was kept is dropped once a file can be seen. */
 TEST_F(file, mapped_over_a_claim)
 {
 	uint8_t *text = map_pages(1, PROT_READ | PROT_EXEC), id[20];
@@ -443,7 +443,7 @@ TEST_F(file, path_for_the_root_of_the_reader)
 	EXPECT_EQ(0, status);
 }
 
-/* The lower file is still what is mapped where it was mapped before. */
+/* Earlier mappings still map the lower file. */
 TEST(copied_up)
 {
 	static struct proc_line old, new;
@@ -527,7 +527,7 @@ TEST_F(memory, shared)
 	EXPECT_TRUE(as_in_maps(&l));
 }
 
-/* Said as what it is: a claim. */
+/* Reported as what it is: a claim. */
 TEST_F(memory, false_claims)
 {
 	struct proc_line l;

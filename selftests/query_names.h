@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A directory of its own for a test, and what is said of the code in its files. */
+/* A directory of its own for a test, and the names of the code in its files. */
 #ifndef CODECTL_QUERY_NAMES_H
 #define CODECTL_QUERY_NAMES_H
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is said of text that is not, not any more, or not throughout, mapped from
- * the file that lies behind its object.
+ * What is reported about text that is not, no longer, or not throughout, mapped from
+ * the file of its object.
  */
 #include <fcntl.h>
 
 #include "kselftest_harness.h"
 #include "query_names.h"
 
-/* Nothing that only the kernel can know is said of a file. */
+/* No file has anything that only the kernel can know. */
 static bool is_of_no_file(const struct proc_line *l)
 {
 	return !l->q.file_id && !l->q.inode && !l->q.dev_major &&
@@ -52,7 +52,7 @@ static int register_object(FIXTURE_DATA(object) * self, const char *claim)
 	});
 }
 
-/* Text of anybody's in the middle of an object that is mapped from a file. */
+/* Foreign text in the middle of an object that is mapped from a file. */
 TEST_F(object, text_without_a_file)
 {
 	struct proc_line l;
@@ -73,7 +73,7 @@ TEST_F(object, text_without_a_file)
 	EXPECT_TRUE(is_of_no_file(&l));
 }
 
-/* One page without a file is enough, wherever it lies, for a claim to stay. */
+/* One page without a file, anywhere, is enough for a claim to stay. */
 TEST_F(object, text_partly_without_a_file)
 {
 	uint64_t start = addr_of(self->text);
@@ -110,7 +110,7 @@ static const struct {
 	{ "of another file", AT("other"), OBJECT_OFFSET + 2 * PAGE, false },
 };
 
-/* One file behind all pages is not yet the text of that file. */
+/* Even if all pages are from one file, they need not be its text. */
 TEST_F(object, text_in_pieces)
 {
 	uint64_t start = addr_of(self->text);
@@ -144,7 +144,7 @@ static const struct {
 	size_t nr;
 } moved[] = { { 1, 1 }, { 0, 3 } };
 
-/* Offset, inode and names stay, but nobody vouches for the code any more. */
+/* Offset, inode and names stay, but the code is no longer verified. */
 TEST_F(object, text_moved_to_huge_pages)
 {
 	struct proc_line was, l;
@@ -167,7 +167,7 @@ TEST_F(object, text_moved_to_huge_pages)
 	}
 }
 
-/* Then there is no file left that it could be said to be from. */
+/* Then there is no file left that it could be from. */
 TEST_F(object, moved_with_its_headers)
 {
 	int other = object_create(AT("other"), 2);

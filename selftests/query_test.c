@@ -132,7 +132,7 @@ TEST_F(query, covering_or_next)
 	EXPECT_EQ(-ENOENT, query_at(self, -1UL, CODE_QUERY_OR_NEXT));
 }
 
-/* By the query, what the file has line by line. */
+/* The query gives what the file has line by line. */
 TEST_F(query, walks_as_the_file_does)
 {
 	struct proc_line line;
@@ -243,7 +243,7 @@ TEST_F(query, fields_of_compiled_code)
 	EXPECT_EQ(-ENOENT, query_at(self, at + 77, 0));
 }
 
-/* What was there before is not left to be taken for an answer. */
+/* Old contents are not left to be mistaken for an answer. */
 TEST_F(query, writes_every_field_and_nothing_else)
 {
 	struct code_query left[2], want;
@@ -263,7 +263,7 @@ TEST_F(query, writes_every_field_and_nothing_else)
 		EXPECT_EQ(0xa5, ((uint8_t *)&left[1])[i]);
 }
 
-/* Nothing is given of a file that nobody asked about. */
+/* Nothing about a file is returned unless requested. */
 TEST_F(query, files_are_for_who_asks)
 {
 	uint64_t start, end;
@@ -338,7 +338,7 @@ TEST_F(query, struct_argument_sizes)
 	const size_t known = sizeof(self->q);
 	const struct {
 		uint64_t size;
-		int dirty;	/* which byte behind the structure */
+		int dirty;	/* which byte after the structure */
 		int err;
 	} tests[] = {
 		{ 0, -1, -EINVAL },
@@ -539,7 +539,7 @@ TEST_F(query, other_ioctls)
 	EXPECT_EQ(ENOTTY, errno);
 }
 
-/* A query of a later header, the number of which has another size in it. */
+/* A query of a later header, whose number contains another size. */
 struct later_query {
 	struct code_query q;
 	__u64 more[9];
@@ -569,7 +569,7 @@ TEST_F(query, of_a_later_header)
 	}
 }
 
-/* What the number says goes for nothing: the field has the size. */
+/* The size in the number is ignored: the field counts. */
 TEST_F(query, of_any_size_in_its_number)
 {
 	const unsigned int numbers[] = {

@@ -95,8 +95,8 @@ TEST_F(wait, does_not_without)
 }
 
 /*
- * With an answer there is one; without, whoever waits for a page that is read ahead can
- * be killed.
+ * With an answer there is one; without, a task that waits for a page that is read ahead
+ * can be killed.
  */
 TEST_F(wait, until_it_is_read_or_killed)
 {

@@ -37,7 +37,7 @@ struct stack {
 
 /*
  * Whether stacks are taken at once, in an interrupt, as perf record -g does, and not
- * on the way back to user space.  What a program is linked with says so: now.c.
+ * on the way back to user space.  Set by what a program is linked with: now.c.
  */
 extern bool sampler_at_once;
 void sampler_touch_tables(void);
@@ -63,7 +63,7 @@ void sampler_drain(struct sampler *s);
 /* A system call that nothing else in these tests makes. */
 #define MARKER_NR __NR_getpgrp
 
-/* Takes a stack; returns the address that the innermost frame is to have. */
+/* Takes a stack; returns the address that the innermost frame must have. */
 static inline __attribute__((always_inline)) uint64_t marker(void)
 {
 	long nr = MARKER_NR;

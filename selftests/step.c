@@ -9,8 +9,8 @@
 #define EFLAGS_TF 0x100
 
 /*
- * The vDSO reads the time again when a tick came in between, which on a slow
- * machine is at every step.
+ * The vDSO reads the time again if a tick came in between, which on a slow machine
+ * happens at every step.
  */
 #define STEP_MAX 4000
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A function in anonymous memory, so that nothing but the table a test gives
- * for it describes it.  It saves %rbp and has 0 in it, unless a test wants
- * something else there, so that a walk by frame pointers ends at it.
+ * A function in anonymous memory, so that only the table of a test describes it.  It
+ * saves %rbp and sets it to 0, unless a test wants something else there, so that a
+ * walk by frame pointers ends at it.
  */
 #ifndef CODECTL_STUB_H
 #define CODECTL_STUB_H
@@ -35,7 +35,7 @@ void stub_unmap(struct stub *stub);
 extern const struct fre_spec stub_rows[];
 extern const unsigned int stub_nr_rows;
 
-/* Writes the right table for it; the right function of one; another one. */
+/* Writes the valid table for it; the right function of one; another one. */
 void stub_table(struct stub *stub);
 struct fde_spec stub_fde(const struct stub *stub);
 void stub_table_of(struct stub *stub, const struct fde_spec *fde);
@@ -58,7 +58,7 @@ int stub_unregister(const struct stub *stub);
  */
 void stub_run(const struct stub *stub, void (*callback)(void));
 
-/* Exits in it, in the place of the marker. */
+/* Exits in it, in place of the marker. */
 void stub_run_exit(const struct stub *stub);
 
 /* Whether the kernel may take what it has found in tables before. */

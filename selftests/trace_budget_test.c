@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The worst tables there are: a walk looks at so many of their rows and no more,
- * and says so.  What is counted are rows, not time.
+ * The worst possible tables: a walk looks at a limited number of their rows, and says
+ * so.  Rows are counted, not time.
  */
 #include "jit_table.h"
 #include "trace_fixture.h"

@@ -12,7 +12,7 @@
 
 #define WAIT_ENV "TRACE_TEST_WAIT"
 
-/* What a test executes: says that it is there, and waits. */
+/* The program that a test executes: reports that it is there, and waits. */
 static __attribute__((constructor)) void wait_in_new_program(void)
 {
 	char c = 0;
@@ -35,7 +35,7 @@ static void exec_and_wait(const struct trace_peer *p)
 	_exit(97);
 }
 
-/* What the plugin needs of a program. */
+/* The plugin calls this in its program. */
 void plugin_event(enum plugin_event event)
 {
 }
@@ -90,7 +90,7 @@ TEST_F(trace, elf_by_call)
 	EXPECT_EQ(1, trace_count(&self->log, "code_unregister: "));
 }
 
-/* Each tells of the registration that was there then. */
+/* Each reports the registration that there was at that time. */
 TEST_F(trace, in_the_order_of_a_batch)
 {
 	uint64_t text = addr_of(map_pages(1, PROT_READ | PROT_EXEC));
@@ -214,7 +214,7 @@ TEST_F(trace, exec_and_its_linker)
 	peer_say(p.to);
 	EXPECT_EQ(0, exit_status(p.pid));
 
-	/* Nothing else can have told of these two before the first library. */
+	/* Nothing else can have reported these two before the first library. */
 	for (int i = 0; i < 2; i++) {
 		e = trace_find(&self->log, e, "code_register: ");
 		ASSERT_NE(NULL, e);
@@ -284,7 +284,7 @@ TEST_F(drop, mapped_over)
 	EXPECT_NO_DROP();
 }
 
-/* An object in the place of another. */
+/* An object in place of another. */
 TEST_F(drop, replaced)
 {
 	ASSERT_EQ(self->mem + PAGE,
@@ -331,7 +331,7 @@ TEST_F(drop, in_a_child)
 	EXPECT_DROP(pid, "unmapped");
 }
 
-/* The parent still has it, and so it is not told of as the parent's. */
+/* The parent still has it, so its end is not reported for the parent. */
 TEST_F(drop, dontfork)
 {
 	const struct trace_entry *e = NULL;
@@ -362,7 +362,7 @@ TEST_F(drop, exec)
 	ASSERT_LT(0, p.pid);
 	ASSERT_TRUE(peer_hear(p.from));
 	EXPECT_DROP(p.pid, "exec");
-	/* All the rest of the old program as well. */
+	/* So does all the rest of the old program. */
 	ASSERT_NE(NULL, trace_find(&self->log, NULL, "code_unregister: "));
 	ASSERT_TRUE(trace_parse_unregister(trace_find(&self->log, NULL,
 						      "code_unregister: "),

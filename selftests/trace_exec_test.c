@@ -20,7 +20,7 @@
 
 #define STEP_ENV "TRACE_TEST_STEP"
 
-/* What a test executes: one marker in the new program, and exit. */
+/* The program that a test executes: one marker, and exit. */
 static __attribute__((constructor)) void step_in_new_program(void)
 {
 	if (!getenv(STEP_ENV))
@@ -38,7 +38,7 @@ static noinline void exec_self(void)
 	_exit(97);
 }
 
-/* All tasks, their system calls @nr, and what execve() itself tells. */
+/* All tasks, their system calls @nr, and the events of execve() itself. */
 static int ask_of_all(const struct tracefs *t, const char *filter)
 {
 	return tracefs_write(t, "events/raw_syscalls/sys_enter/filter",
@@ -238,7 +238,7 @@ static void *serve_table(void *)
 		pause();
 }
 
-/* Nobody has to wait for a walk of what execve() is about to replace. */
+/* Nobody has to wait for a walk of a program that execve() is about to replace. */
 TEST_F(trace, exec_that_waits_for_a_table)
 {
 	const struct trace_entry *enter;
@@ -396,7 +396,7 @@ TEST_F(trace, exec_by_another_thread)
 	check_exec(_metadata, self, *tid, pid);
 }
 
-/* One that fails leaves everything as it is: one stack for all of it. */
+/* A failed one changes nothing: one stack for all of it. */
 TEST_F(trace, exec_that_fails)
 {
 	char *const argv[] = { "none", NULL };
@@ -417,7 +417,7 @@ TEST_F(trace, exec_that_fails)
 	EXPECT_TRUE(self->stack.first > exit);
 }
 
-/* A program whose only segment lies where none can be. */
+/* A program whose only segment is where none can be. */
 static int open_bad_program(void)
 {
 	struct {
@@ -489,7 +489,7 @@ TEST_F(trace, exec_that_kills)
 				&self->stack));
 	EXPECT_TRUE(self->stack.first < generated);
 	EXPECT_EQ(0, cookie_of(&self->log, generated));
-	/* What the old program had registered is gone with it, and so told. */
+	/* What the old program had registered is gone, which is reported. */
 	ASSERT_NE(NULL, trace_find_unregister(&self->log, pid, text, &u));
 	EXPECT_STREQ("exec", u.reason);
 }
@@ -497,7 +497,7 @@ TEST_F(trace, exec_that_kills)
 static noinline void exit_here(long nr, uint64_t *from)
 {
 	*from = (uint64_t)__builtin_return_address(0);
-	/* What the walk needs is there, so that it has to wait for nothing. */
+	/* What the walk needs is in memory, so it has to wait for nothing. */
 	marker();
 	asm volatile("syscall" : "+a"(nr) : "D"(0) : "rcx", "r11", "memory");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * code_unregister at the end of an address space: told of the process that had it,
- * and of nobody else.
+ * code_unregister at the end of an address space: reported for the process that had
+ * it, and for nobody else.
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -92,7 +92,7 @@ static int wait_and_exit(void *arg)
 	return read(((int *)arg)[0], &c, 1) == 1 ? 0 : 1;
 }
 
-/* The process that outlives the one that shares with it has it to the end. */
+/* If two processes share it, the one that lives longer has it to the end. */
 TEST_F(drop, sharer_that_exits_last)
 {
 	uint8_t *stack = map_pages(16, PROT_READ | PROT_WRITE);
@@ -116,7 +116,7 @@ TEST_F(drop, sharer_that_exits_last)
 	EXPECT_DROP(sharer, "exit");
 }
 
-/* The descriptor that tells of accesses to the page. */
+/* The descriptor that reports accesses to the page. */
 static int watch(uint8_t *page)
 {
 	int fd = watch_page(page);
@@ -126,7 +126,7 @@ static int watch(uint8_t *page)
 	return fd;
 }
 
-/* Says when another process has come to the page, and waits. */
+/* Reports when another process has reached the page, and waits. */
 static void make_wait_for(const struct trace_peer *p, uint8_t *page)
 {
 	int fd = watch(page);
@@ -148,7 +148,7 @@ static int read_page_of(pid_t pid, uint8_t *page)
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == 1 ? 0 : 1;
 }
 
-/* Whose address space it was is not known to who is the last to look into it. */
+/* The last task to look into an address space does not know whose it was. */
 TEST_F(drop, not_of_one_that_looks_into_it)
 {
 	uint8_t *page = map_pages(1, PROT_READ | PROT_WRITE);

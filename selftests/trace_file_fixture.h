@@ -41,7 +41,7 @@ static inline int file_map(const char *path, struct stub *stub)
 	return text == MAP_FAILED ? -1 : 0;
 }
 
-/* Has a stack taken there; what its topmost frame says. */
+/* Has a stack taken there; stores what its topmost frame says. */
 static inline void file_take(struct __test_metadata *_metadata,
 			     FIXTURE_DATA(trace) * self,
 			     const struct stub *stub, struct trace_file *f)
@@ -63,7 +63,7 @@ static inline void file_take(struct __test_metadata *_metadata,
 
 #define TAKE(stub, f) file_take(_metadata, self, stub, f)
 
-/* Both, by a mapping that is gone afterwards. */
+/* Both, with a temporary mapping. */
 static inline void file_run(struct __test_metadata *_metadata,
 			    FIXTURE_DATA(trace) * self, const char *path,
 			    struct trace_file *f)

@@ -88,7 +88,7 @@ TEST_F(trace, replaced_by_rename)
 	unlink(NAME);
 }
 
-/* Many times, so that an inode may come to lie where another one was. */
+/* Many times, so that an inode may reuse the memory of another one. */
 TEST_F(trace, replaced_by_another)
 {
 	struct trace_file a, b;
@@ -106,7 +106,7 @@ TEST_F(trace, replaced_by_another)
 	unlink(NAME);
 }
 
-/* A mapping that is there all the time goes on under another id. */
+/* A mapping that stays continues under another id. */
 TEST_F(trace, written_to_while_it_runs)
 {
 	const struct trace_entry *e = NULL;
@@ -182,7 +182,7 @@ TEST_F(trace, umount)
 	rmdir(dir);
 }
 
-/* Nor does one keep in memory a file that nobody else has any more. */
+/* Nor does an id keep a file in memory that nobody else uses. */
 TEST_F(trace, deleted)
 {
 	const char dir[] = "/tmp/trace_file_mount";
@@ -263,7 +263,7 @@ TEST_F(trace, odd_name)
 	unlink("/tmp/trace\nfile\t\\ \303\274");
 }
 
-/* A folder with a path of 201 bytes for each level. */
+/* A directory with a path of 201 bytes for each level. */
 static const char *long_dir(void)
 {
 	static char name[201];
@@ -318,7 +318,7 @@ TEST_F(trace, long_name)
 	ASSERT_EQ(0, chdir(cwd));
 }
 
-/* Each name has an id, and none for ever: after so many all are new ones. */
+/* Each name has an id, but not forever: after so many, all ids are new. */
 TEST_F(trace, many_names)
 {
 	struct trace_file first, a, last;
@@ -420,7 +420,7 @@ static void run_deeper(void)
 	stub_run(&deep_stub, ++deep < DEPTH ? run_deeper : NULL);
 }
 
-/* What has no room for its path has its id; no frame goes. */
+/* Without room for a path there is the id; no frame is lost. */
 TEST_F(trace, sym_userobj_without_room)
 {
 	struct stub *stub = &deep_stub;

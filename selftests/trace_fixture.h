@@ -134,7 +134,7 @@ static inline bool peer_hear(const int *fds)
 	return read(fds[0], &c, 1) == 1;
 }
 
-/* Of a process that ends by itself; -1 if it was killed. */
+/* The status of a process that ends by itself; -1 if it was killed. */
 static inline int exit_status(pid_t pid)
 {
 	int status;
@@ -158,7 +158,7 @@ static inline void read_proc(pid_t tid, const char *name, char *to, size_t size)
 	close(fd);
 }
 
-/* As /proc has it: 'D', 'Z'. */
+/* As in /proc: 'D', 'Z'. */
 static inline bool has_state(pid_t tid, char wanted)
 {
 	char stat[256], *state;

@@ -7,7 +7,7 @@
 #define DIR "/tmp/trace_ids"
 #define OPTIONS "lowerdir=" DIR "/lower,upperdir=" DIR "/upper,workdir=" DIR "/work"
 
-/* An overlay with a file in its lower folder; for leave_dir(). */
+/* An overlay with a file in its lower directory; for leave_dir(). */
 static int enter_overlay(void)
 {
 	mkdir(DIR, 0755);
@@ -146,7 +146,7 @@ TEST_F(trace, seen_from_another_root_without_the_first_thread)
 	see_from_another_root(_metadata, self, true);
 }
 
-/* Once nobody traces, or asks any more, no file is watched. */
+/* Once nobody traces or asks, no file is watched. */
 TEST_F(trace, dropped_when_nobody_asks)
 {
 	const unsigned int seconds = scaled_seconds(60);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who says what in the trace: claims, which nobody has checked, beside what the
- * kernel has read; and all of it again by code_replay.
+ * Sources of names in the trace: unchecked claims, and what the kernel has read; and
+ * all of it again by code_replay.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -159,7 +159,7 @@ TEST_F(trace, longest_claims)
 	}
 }
 
-/* Where there is a file, no claim is heard. */
+/* If there is a file, claims are ignored. */
 TEST_F(trace, claims_about_a_file)
 {
 	static const char lie[] = "/claimed/by/the/registrant";
@@ -435,7 +435,7 @@ TEST_F(trace, replay_explains_files)
 	EXPECT_EQ(0, trace_count(&self->log, "file_map: "));
 }
 
-/* The file behind the code is none that it is from, but frames in it have an id. */
+/* The file that is mapped there is not the code's, but frames in it have an id. */
 TEST_F(trace, replay_explains_registrations)
 {
 	struct stub jit, in_file;
@@ -470,7 +470,7 @@ TEST_F(trace, replay_explains_registrations)
 	EXPECT_EQ(0, trace_count(&self->log, "code_register: "));
 }
 
-/* Others who trace the same have asked for nothing. */
+/* Other tracers of the same have requested nothing. */
 TEST_F(trace, replay_into_one_instance)
 {
 	struct trace_log log = {};
@@ -492,7 +492,7 @@ TEST_F(trace, replay_into_one_instance)
 	EXPECT_EQ(0, tracefs_close(&other));
 }
 
-/* Registers what cannot be read, and tells of it when it is told to. */
+/* Registers what cannot be read, and replays it when told to. */
 static void replay_for_ever(const struct tracefs *t,
 			    const struct trace_peer *p, const char *path)
 {
@@ -509,7 +509,7 @@ static void replay_for_ever(const struct tracefs *t,
 	_exit(2);
 }
 
-/* Whose own file never answers is not waited for any longer than it lives. */
+/* A process whose own file never answers is not waited for after its end. */
 TEST_F(trace, replay_that_is_killed)
 {
 	static const uint8_t contents[PAGE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The trace beside /proc/PID/codectl, which is of the same registrations. */
+/* Compares the trace with /proc/PID/codectl, which has the same registrations. */
 #ifndef CODECTL_TRACE_PROC_H
 #define CODECTL_TRACE_PROC_H
 
@@ -10,8 +10,8 @@
 bool trace_same_as_proc(const struct trace_register *r,
 			const struct proc_line *l);
 /*
- * How many registrations of the process are not told of in the trace as they
- * are; -1 if there is nothing to compare.
+ * How many registrations of the process the trace does not report as they are; -1 if
+ * there is nothing to compare.
  */
 int trace_not_told(const struct trace_log *log, pid_t pid);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stacks in the trace while what asks for them changes: nothing is lost for good,
+ * Stacks in the trace while those who request them change: nothing is lost for good,
  * and nothing is joined that does not belong together.
  */
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #define NR_BUSY 2
 
-/* Fewer where each takes long. */
+/* Fewer if each takes long. */
 #define NR_CYCLES(n) ((n) / (int)scaled_seconds(1))
 
 static volatile bool stop;
@@ -185,7 +185,7 @@ TEST_F(trace, emptied_and_resized)
 	EXPECT_WORKS();
 }
 
-/* What others do in between may have filled the buffer. */
+/* Other activity in between may have filled the buffer. */
 static bool sampled_here(struct sampler *sampler, struct stack *stack)
 {
 	unsigned int lost;
@@ -268,7 +268,7 @@ TEST_F(trace, overwritten)
 	EXPECT_WORKS();
 }
 
-/* As many as can ask at once; one more is told so, and the rest go on. */
+/* The maximum number of requesters; one more is refused, and the others continue. */
 TEST_F(trace, too_many_instances)
 {
 	struct tracefs t[70];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which requests for a stack are taken, and who gets it when. */
+/* Which requests for a stack are accepted, and who gets the stack when. */
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <signal.h>
@@ -111,8 +111,8 @@ static void be_walked(const struct trace_peer *p, const struct fuse_file *file)
 }
 
 /*
- * While a walk waits, the instance that asked for it does not want it any more, and
- * the next one to ask for stacks is told apart by the same bit.
+ * While a walk waits, the instance that requested it no longer wants it, and the next
+ * one to request stacks gets the same bit.
  */
 TEST_F(trace, not_for_who_comes_later)
 {
@@ -144,7 +144,7 @@ TEST_F(trace, not_for_who_comes_later)
 
 /* ----------------------------------------------------- an event after the last work */
 
-/* Takes the FPU from who waits for it, once that one waits. */
+/* Takes the FPU from the waiting task, once that waits. */
 static void answer(const struct trace_peer *p)
 {
 	volatile double x = 1;

@@ -99,7 +99,7 @@ TEST_F(trace, compiled_code)
 	EXPECT_STREQ("none", f.n.names);
 }
 
-/* The same where the memory is that of a file: that knows nothing of it. */
+/* The same in memory of a file, which does not contain the code. */
 TEST_F(trace, compiled_code_in_a_file)
 {
 	struct trace_stack *s = &self->stack;
@@ -198,7 +198,7 @@ TEST_F(trace, free_memory_between_registrations)
 	stub_fp = 0;
 }
 
-/* It has no file, but an id: as an object that is loaded at its first byte. */
+/* It has no file, but an id: like an object that is loaded at its first byte. */
 TEST_F(trace, vdso)
 {
 	const uint8_t *base = (void *)getauxval(AT_SYSINFO_EHDR);
@@ -214,7 +214,7 @@ TEST_F(trace, vdso)
 	ASSERT_EQ(0, tracefs_trace_syscall(&self->t, __NR_clock_gettime, getpid(),
 					   false));
 	ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS, "1"));
-	/* One that it does not know itself. */
+	/* A clock that it does not handle itself. */
 	ASSERT_EQ(0, clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts));
 	ASSERT_EQ(0, tracefs_write(&self->t, USER_STACKS, "0"));
 	READ_LOG();
@@ -336,7 +336,7 @@ TEST_F(trace, interrupted_at_the_first_byte)
 static const uint8_t call_rdi[] = { 0xff, 0xd7 };
 static const uint8_t ret[] = { 0xc3 };
 
-/* It returns to what is somebody else's. */
+/* It returns to somebody else's code. */
 TEST_F(trace, call_that_ends_a_registration)
 {
 	struct proc_line l[2];
@@ -400,7 +400,7 @@ static uint64_t restorer_offset(int sig)
 	return action.restorer - m.start + m.offset;
 }
 
-/* Each signal makes two, wherever they lie in the records. */
+/* Each signal makes two, wherever they are in the records. */
 TEST_F(trace, exact_frames)
 {
 	struct trace_stack *s = &self->stack;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* unwind_stop and the reason in a stack: what ends a walk before its time. */
+/* unwind_stop and the reason in a stack: what ends a walk early. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/ucontext.h>
@@ -274,7 +274,7 @@ TEST_F(trace, changed)
 	EXPECT_STREQ("", self->stack.stop);
 }
 
-/* Whoever exits does not wait for a page of the table. */
+/* An exiting task does not wait for a page of the table. */
 TEST_F(trace, killed)
 {
 	const struct trace_entry *e;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What tasks tell of their waits: how long, in which call, and from where; and those who
- * wake them, of whom.
+ * What tasks report about their waits: how long, in which call, and from where; and what
+ * those who wake them report.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -244,7 +244,7 @@ TEST_F(trace, shortest_is_a_number)
 	EXPECT_EQ(-ENOENT, tracefs_write(&self->t, MIN_US, "0"));
 }
 
-/* It waits already, and is told of from then on. */
+/* It is already waiting, and reported from then on. */
 TEST_F(trace, began_before_the_event_was_enabled)
 {
 	struct wait_event w;
@@ -408,7 +408,7 @@ TEST_F(trace, woken_by_whom)
 	await_sleep(&p);
 	/* It has been woken before. */
 	ASSERT_EQ(0, tracefs_clear(&self->t));
-	/* Who sleeps may not have left its CPU yet. */
+	/* The sleeper may not have left its CPU yet. */
 	usleep(100000);
 	wake(p.to);
 	EXPECT_EQ(0, exit_status(p.pid));
@@ -424,7 +424,7 @@ TEST_F(trace, woken_by_whom)
 	EXPECT_TRUE_STACK_OF(e);
 }
 
-/* Who asks for one process has those who wake it, whoever they are. */
+/* Following one process includes those who wake it, whoever they are. */
 TEST_F(trace, woken_by_those_that_are_not_followed)
 {
 	char text[16];

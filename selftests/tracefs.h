@@ -21,8 +21,8 @@ struct tracefs {
 };
 
 /*
- * Makes an instance, mounting tracefs if need be; one of that name that was left
- * behind is removed.  All that can fail return a negative errno.
+ * Makes an instance, mounting tracefs if necessary; removes an old one with that name.
+ * All functions that can fail return a negative errno.
  */
 int tracefs_open(struct tracefs *t, const char *name);
 int tracefs_close(struct tracefs *t);
@@ -49,7 +49,7 @@ int tracefs_clear(const struct tracefs *t);
 struct trace_entry {
 	int pid;
 	int cpu;
-	const char *text;	/* all of it behind the time */
+	const char *text;	/* everything after the time */
 };
 
 struct trace_log {
@@ -63,13 +63,13 @@ int trace_log_read(struct trace_log *log, const struct tracefs *t);
 void trace_log_free(struct trace_log *log);
 void trace_log_print(const struct trace_log *log);
 
-/* The first one behind @after, if not NULL, that starts with @prefix. */
+/* The first one after @after, if not NULL, that starts with @prefix. */
 const struct trace_entry *trace_find(const struct trace_log *log,
 				     const struct trace_entry *after,
 				     const char *prefix);
 unsigned int trace_count(const struct trace_log *log, const char *prefix);
 
-/* What stands behind "dev=" of events that explain something. */
+/* What follows "dev=" in events that explain something. */
 struct trace_names {
 	unsigned int dev_major;
 	unsigned int dev_minor;
@@ -115,7 +115,7 @@ struct trace_file {
 	struct trace_names n;
 };
 
-/* Whether the line is one, right to the last field. */
+/* Is the line one, correct up to the last field? */
 bool trace_parse_register(const struct trace_entry *e,
 			  struct trace_register *r);
 bool trace_parse_unregister(const struct trace_entry *e,
@@ -123,7 +123,7 @@ bool trace_parse_unregister(const struct trace_entry *e,
 bool trace_parse_stop(const struct trace_entry *e, struct trace_stop *s);
 bool trace_parse_file(const struct trace_entry *e, struct trace_file *f);
 
-/* The next one behind @after of the text that starts at @start; else NULL. */
+/* The next one after @after for the text that starts at @start; else NULL. */
 const struct trace_entry *
 trace_find_register(const struct trace_log *log,
 		    const struct trace_entry *after, int pid, uint64_t start,
@@ -137,8 +137,8 @@ bool trace_find_file(const struct trace_log *log,
 		     struct trace_file *f);
 
 /*
- * The cookie of an event: that of the record right behind it, if this is of its
- * task and of the type @type; else 0.
+ * The cookie of an event: that of the record right after it, if this is of its task
+ * and of the type @type; else 0.
  */
 uint64_t trace_cookie(const struct trace_log *log,
 		      const struct trace_entry *event, long type);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames that were walked before: what has changed since is noticed, and what has
- * not is found again.
+ * Frames that were walked before: changes since then are noticed, and unchanged rules
+ * are found again.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ TEST_F(table, row_that_retires)
 	walk_again(_metadata, self, NONE);
 }
 
-/* In the place of the row is another one. */
+/* The row is replaced by another one. */
 TEST_F(table, row_that_is_rewritten)
 {
 	const jit_row rows[] = { { STUB_SIZE, 0, OUTERMOST },
@@ -103,7 +103,7 @@ TEST_F(table, counter_that_cannot_be_read)
 	walk_again(_metadata, self, NONE);
 }
 
-/* A table whose memory is another's by the time a walk that waits for it goes on. */
+/* A table whose memory is reused by the time a walk that waits for it continues. */
 struct reused_table {
 	const struct stub *stub;
 	int uffd;
@@ -505,7 +505,7 @@ TEST_F(table, threads_find_rules_at_once)
 	EXPECT_EQ(0, self->sampler.lost);
 }
 
-/* Deeper than what is kept of all rules. */
+/* Deeper than the number of rules that are kept. */
 TEST_F(table, more_frames_than_are_kept)
 {
 	static struct jit_region region;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests that look at stacks have in common. */
+/* Shared by the tests that look at stacks. */
 #ifndef CODECTL_UNWIND_COMMON_H
 #define CODECTL_UNWIND_COMMON_H
 

@@ -54,7 +54,7 @@ static int set_version(int fd, uint8_t version)
 }
 
 /*
- * Has another header point to a section that is none, before or behind that of the
+ * Has another header point to a section that is none, before or after that of the
  * section; 0 or -1.
  */
 static int add_section(int fd, bool first)
@@ -245,7 +245,7 @@ static noinline void outer(void)
 	asm volatile("");
 }
 
-/* Nothing but a table tells of their frames. */
+/* Only a table describes their frames. */
 #define PLAIN __attribute__((__optimize__("omit-frame-pointer")))
 
 PLAIN static noinline void plain_inner(void)
@@ -420,7 +420,7 @@ static int map_callers(void)
 	return callers_text == MAP_FAILED ? -1 : 0;
 }
 
-/* Nobody has registered it: what it returns to is known without a look at it. */
+/* Unregistered: what it returns to is known without looking at it. */
 TEST_F(unwind, text_of_callers_is_not_read)
 {
 	ASSERT_EQ(0, map_callers());

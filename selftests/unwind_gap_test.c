@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Stacks in which frames without a table, that have frame pointers, alternate with frames
- * that only their tables tell of, below and above them in memory: how far it goes that
- * there is no table is not to be taken for more than it is.
+ * that only their tables describe, below and above them in memory: the extent of text
+ * without a table must not be overestimated.
  */
 #include <stdlib.h>
 

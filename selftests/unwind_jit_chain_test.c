@@ -238,8 +238,8 @@ TEST_F(table, empty_table_ends_the_chain)
 }
 
 /*
- * Behind a broken chain, or too long a one, nobody knows whether there is a row;
- * behind one that ends there is none.
+ * After a broken or too long chain nobody knows whether there is a row; after one that
+ * ends there is none.
  */
 TEST_F(table, default_rule_behind_a_chain)
 {

@@ -94,7 +94,7 @@ TEST_F(table, rows_of_one_byte)
 	walk_stub(_metadata, self, 1, COMPLETE);
 }
 
-/* A gap is a gap, before, between and behind rows. */
+/* A gap is a gap: before, between and after rows. */
 TEST_F(table, gaps)
 {
 	uint32_t marker = self->stub.marker_off, call = self->stub.call_off;

@@ -441,7 +441,7 @@ TEST_F(unwind, trampoline_in_a_gap)
 	row = jit_row_at(&region, first + (jit_saved.code_end -
 					   jit_saved.code) - 1);
 	ASSERT_NE(NULL, row);
-	/* For as long as it takes to have the next function written behind. */
+	/* For as long as it takes to write the next function after it. */
 	row->size = restorer + 16 - region.text - row->ip_off;
 	second = jit_make(&region, &jit_fp, first);
 	ASSERT_LT(restorer + sizeof(sigreturn_bytes), second);
@@ -455,7 +455,7 @@ TEST_F(unwind, trampoline_in_a_gap)
 	}
 }
 
-/* A trampoline right behind a region or section, whose last rule ends there. */
+/* A trampoline right after a region or section, whose last rule ends there. */
 #define TEXT_SIZE 256
 
 static int register_default_rule(uint64_t start, jit_table *t)

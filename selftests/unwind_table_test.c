@@ -571,7 +571,7 @@ static void walk_signal_frame(struct __test_metadata *_metadata,
 		EXPECT_EQ(0x700000000000, self->stack.ip[2]);
 }
 
-/* What is read of it first is at its end: a page ends behind each of the rest. */
+/* What is read of it first is at its end: a page ends after each of the rest. */
 TEST_F(table, signal_frame_of_which_a_part_cannot_be_read)
 {
 	const int regs[] = { REG_RBP, REG_RSP, REG_RIP, REG_CSGSFS };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a program while the libraries that it will load, and the C library, have
- * tables attached:
+ * Runs a program while the C library, and the libraries that it will load, have tables
+ * attached:
  *
  *	attach_bench LIBRARY... -- PROGRAM [ARG]...
  */
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (attach_loaded() < nr)
 		die("cannot attach tables");
-	/* What is attached is closed there, and stays open here. */
+	/* The descriptors are closed there, and stay open here. */
 	pid = fork();
 	if (!pid) {
 		execv(*argv, argv);

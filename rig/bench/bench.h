@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the programs of the bench share: the clocks, and the line that the rig
- * reads.
+ * What the benchmarks share: the clocks, and the line that the rig reads.
  */
 #ifndef CODECTL_BENCH_H
 #define CODECTL_BENCH_H
@@ -53,8 +52,8 @@ static inline void stay_on(int cpu)
 }
 
 /*
- * A plugin of the emulator counts from one system call to the other; nothing else
- * makes them.
+ * A plugin of the emulator counts from one system call to the next; nothing else makes
+ * any.
  */
 static inline double one_round(double (*round)(void *arg), void *arg)
 {
@@ -66,7 +65,7 @@ static inline double one_round(double (*round)(void *arg), void *arg)
 	return figure;
 }
 
-/* The least of some rounds of @round, each of which returns a figure. */
+/* The minimum of several rounds of @round, each of which returns a figure. */
 static inline double least(double (*round)(void *arg), void *arg, int rounds)
 {
 	double best = one_round(round, arg);

@@ -44,7 +44,7 @@ static __attribute__((noipa)) void chain_call_nothing(void)
 {
 }
 
-/* A function that calls nothing would do without a frame. */
+/* A function that calls nothing would need no frame. */
 static __attribute__((noinline)) long chain_end(void)
 {
 	chain_call_nothing();

@@ -3,18 +3,18 @@
 #ifndef CODECTL_CHAIN_H
 #define CODECTL_CHAIN_H
 
-/* Of so many functions those that are called lie among others. */
+/* The called functions are spread among this many. */
 #define CHAIN_FUNCTIONS	1024
 #define CHAIN_STEP	5
-/* The innermost frame and the outermost one, for everybody. */
+/* The innermost frame and the outermost one, which all have. */
 #define CHAIN_ENDS	2
 
 /* Calls @depth functions, and a last one that takes the stack. */
 void chain_call(void *depth);
 
 /*
- * Calls a function as the outermost frame; position-independent, and so is a
- * last function that has a frame pointer.
+ * Calls a function as the outermost frame; position-independent, like a last function
+ * with a frame pointer.
  */
 void chain_base(void (*function)(void *), void *arg);
 extern const unsigned char chain_base_code[], chain_base_end[];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a stack of 64 frames takes of a thread, and whether it is whole, while another
- * CPU is at work in the same address space.  What is compared is measured in turn.
+ * The time that a stack of 64 frames takes a thread, and whether it is complete, while
+ * another CPU works in the same address space.  Alternatives are measured alternately.
  */
 #include <pthread.h>
 
@@ -16,7 +16,7 @@
 #define STACKS	500
 #define ROUNDS	15
 
-/* What the other thread does, if it is there. */
+/* What the other thread does, if there is one. */
 enum other { NOTHING, COMPUTES, WALKS, REGISTERS, NR_OTHER };
 
 static const char * const beside[NR_OTHER] = {
@@ -34,7 +34,7 @@ static volatile unsigned long done;
 static uint64_t whole;
 static unsigned long broken;
 
-/* Returns the bytes that it was. */
+/* Returns its size in bytes. */
 static uint64_t take_stack(struct ring *r)
 {
 	chain_call((void *)(long)(DEPTH - CHAIN_ENDS));

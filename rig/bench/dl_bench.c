@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to open and close a library:
+ * The cost of opening and closing a library:
  *
  *	dl_bench CASE SIZE LIBRARY
  *
@@ -44,7 +44,7 @@ static double register_and_unregister(void *arg)
 	return (double)(ticks() - from) / RUNS;
 }
 
-/* As ld.so describes an object that has one executable segment. */
+/* As ld.so describes an object with one executable segment. */
 static struct code_elf_info describe(void *handle)
 {
 	struct code_elf_info info = { .elf_start = UINT64_MAX };

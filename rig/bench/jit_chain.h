@@ -16,7 +16,7 @@ struct jit_chain {
 
 /* Functions of all shapes with rows; or, @fp_only, each with a frame pointer. */
 void jit_chain_make(struct jit_chain *c, bool fp_only);
-/* Lets it call so many functions between the first and the last one. */
+/* Makes it call so many functions between the first and the last one. */
 void jit_chain_set(struct jit_chain *c, unsigned int depth);
 void jit_chain_call(void *chain);
 

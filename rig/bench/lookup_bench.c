@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a frame costs to find its registration and rule, as registrations, rows
- * and tables grow: what a frame of a walk takes by tables more than by frame
- * pointer.  The frames lie as far from each other as they can.
+ * The cost per frame of finding its registration and rule, as registrations, rows and
+ * tables grow: what a frame takes more by tables than by frame pointer.  The frames are
+ * as far apart as possible.
  */
 #include "bench.h"
 #include "chain.h"
@@ -13,7 +13,7 @@
 #define FEW	8
 #define MANY	64
 
-/* Text in slots of one rule each, most of which nobody ever touches. */
+/* Text in slots of one rule each, most of which are never touched. */
 struct text {
 	uint8_t *at;
 	size_t slot;
@@ -53,7 +53,7 @@ static void make_base(void)
 		die("base");
 }
 
-/* Frames that follow each other are far from each other. */
+/* Consecutive frames are far apart. */
 static uint8_t *place_of(const struct text *t, size_t used, unsigned int frame)
 {
 	size_t part = frame * 37 % MANY;
@@ -91,7 +91,7 @@ static double frame_cost(const struct text *t, size_t used, enum walk_kind kind)
 	return (many - few) / (MANY - FEW);
 }
 
-/* Frame pointers, of the same stack. */
+/* The same stack by frame pointers. */
 static double frame_cost_without(const struct text *t, size_t used)
 {
 	double cost;
@@ -140,7 +140,7 @@ static void grow_registrations(void)
 
 	row.size = t.slot;
 	jit_table_append(table, &row, 1);
-	/* One for that which comes and goes. */
+	/* One more, for the one that comes and goes. */
 	if (sysctl_write("kernel/codectl_max_regions", 65531))
 		die("sysctl");
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel memory of a registration, by what /proc/slabinfo says before and after
- * that many were made in each of some processes: all slabs, tree nodes and what
- * the registry itself takes among them.
+ * Kernel memory per registration, from /proc/slabinfo before and after so many were
+ * made in each of several processes: all slabs, including tree nodes and the registry
+ * itself.
  */
 #include <sys/wait.h>
 
 #include "codectl_test.h"
 #include "bench.h"
 
-/* As many registrations at least, so that what else happens does not show. */
+/* At least this many registrations, so that other activity does not show. */
 #define NR_LEAST	2000
 
 struct slabs {
@@ -17,7 +17,7 @@ struct slabs {
 	double pages;
 };
 
-/* What is free but kept for the next allocation is not in use. */
+/* Free objects kept for the next allocation are not in use. */
 static void shrink_caches(void)
 {
 	if (system("for s in /sys/kernel/slab/*/shrink; do echo 1 > $s; done"))
@@ -32,7 +32,7 @@ static struct slabs read_slabs(void)
 	char line[256];
 	FILE *file;
 
-	/* What goes by RCU, or by a worker, is gone by then. */
+	/* By then RCU and workers have freed what they free. */
 	sleep(2);
 	shrink_caches();
 	file = fopen("/proc/slabinfo", "r");
@@ -50,7 +50,7 @@ static struct slabs read_slabs(void)
 	return sum;
 }
 
-/* Says that it is there, registers when told, says so, and stays to the end. */
+/* Reports that it is there, registers when told, reports that, and stays to the end. */
 static _Noreturn void child(int go, int done, int end, int nr)
 {
 	uint64_t text = addr_of(map_pages(2 * nr, PROT_READ | PROT_EXEC));
@@ -119,7 +119,7 @@ static void measure(int nr)
 		;
 	result("memory", "objects", nr,
 	       (after.objects - before.objects) / nr / processes, "bytes");
-	/* With fewer, a slab in each cache that anything used is too much. */
+	/* With fewer, one slab in each cache that anything used is too much. */
 	if (nr < 10000)
 		return;
 	result("memory", "slabs", nr,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What registrations cost where address spaces change:
+ * The cost of registrations when address spaces change:
  *
  *	mm_bench CASE
  *
- * fork() with a child that exits, and munmap() of a page that has nothing to do
- * with them, with 0, 50 and 5,000 registrations; one more registration that is
- * removed among so many; munmap() of 50 to 60,000 texts, by each one; and, with none,
- * what should not notice that there could be some.  The mappings are always the same.
+ * fork() with a child that exits, and munmap() of an unrelated page, with 0, 50 and
+ * 5,000 registrations; one more registration that is removed among so many; munmap() of
+ * 50 to 60,000 texts, per text; and, with none, operations that should not notice that
+ * there could be some.  The mappings are always the same.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -102,11 +102,11 @@ static double mremaps(void *arg)
 }
 
 struct texts {
-	const char *start;	/* every other page */
+	const char *start;	/* of every other page */
 	int nr;
 };
 
-/* Of a text between two others, somewhere else each time. */
+/* Removes a text between two others, elsewhere each time. */
 static double removals(void *arg)
 {
 	const struct texts *t = arg;
@@ -130,7 +130,7 @@ struct dropped {
 	bool shared;	/* with a child, so that they are copied first */
 };
 
-/* All of them by one call, each its part of that. */
+/* All of them by one call; returns the share of each. */
 static double drops(void *arg)
 {
 	const struct dropped *d = arg;
@@ -170,8 +170,8 @@ static double syscalls(void *arg)
 }
 
 /*
- * What execve() and the C library have registered; touches no memory that fork()
- * would have to copy from then on.
+ * What execve() and the C library have registered; from then on it touches no memory
+ * that fork() would have to copy.
  */
 static void unregister_all(void)
 {
@@ -210,8 +210,8 @@ static int cmp_double(const void *a, const void *b)
 }
 
 /*
- * What a child leaves behind is freed at some time, of many at once: the least
- * round is one that is spared what it has caused.
+ * What a child leaves is freed later, for many at once: the cheapest round is spared
+ * what it has caused.
  */
 static void bench_forks(const char *who, const char *text, int nr)
 {
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 	result("syscall", who, 0, least(syscalls, NULL, ROUNDS), "insns");
 	bench_drops(who);
 	each_size(bench_mappings, who, text);
-	/* Then, when nothing changes any more what it copies but registrations. */
+	/* Only then, when nothing but registrations changes what it copies. */
 	each_size(bench_forks, who, text);
 	return 0;
 }

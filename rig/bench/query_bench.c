@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to find out which code covers an address: by CODE_QUERY, by
- * PROCMAP_QUERY, and by reading the text of /proc/PID/maps up to it.  Exits with
- * 0 if the first is at least 20 times cheaper than the text, no dearer than the
- * second, and the same however many mappings there are.
+ * The cost of finding out which code covers an address: by CODE_QUERY, by
+ * PROCMAP_QUERY, and by reading the text of /proc/PID/maps up to it.  Exits with 0 if
+ * the first is at least 20 times cheaper than the text, no more expensive than the
+ * second, and the same for any number of mappings.
  *
- * Figures are nanoseconds by the clock of the machine, the best of some rounds:
+ * Figures are nanoseconds by the clock of the machine, the best of several rounds:
  * under an emulator that counts instructions (qemu -icount shift=0) they are
- * instructions, the same in each run, and only then is a few percent no noise.
+ * instructions, the same in each run, and only then do a few percent count.
  */
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -87,7 +87,7 @@ static void by_procmap_query_with_names(const struct paths *p, uint64_t addr)
 		die("PROCMAP_QUERY with names");
 }
 
-/* Reads no further than it has to; a line that is cut is read again. */
+/* Reads no further than necessary; a truncated line is read again. */
 static void by_text(const struct paths *p, uint64_t addr)
 {
 	static char buf[1 << 16];
@@ -130,7 +130,7 @@ static double cost(resolver resolve, const struct paths *p, uint64_t addr, int n
 	return best;
 }
 
-/* Mappings of a file, each registered, between such that are not. */
+/* Mappings of a file, each registered, between unregistered ones. */
 static uint64_t make_mappings(int *made, int nr)
 {
 	static uint64_t middle;
@@ -146,7 +146,7 @@ static uint64_t make_mappings(int *made, int nr)
 			continue;
 		if (register_elf_text(addr_of(at), addr_of(at) + PAGE))
 			die("codectl");
-		/* Later ones lie below. */
+		/* Later ones are below. */
 		if (*made <= nr / 2)
 			middle = addr_of(at);
 	}
@@ -182,7 +182,7 @@ int main(void)
 	};
 	double ns[ARRAY_SIZE(methods)][2];
 	bool ok = true;
-	int made = 20;	/* about as many are there already */
+	int made = 20;	/* about as many already exist */
 
 	if (p.code < 0 || p.maps < 0)
 		die("/proc/self");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Samples of the marker that a thread calls, of which only the size counts. */
+/* Samples of a thread's calls of the marker, of which only the size counts. */
 #ifndef CODECTL_RING_H
 #define CODECTL_RING_H
 
@@ -14,7 +14,7 @@ struct ring {
 /* Samples the marker, each time the calling thread calls it, with what @attr says. */
 struct ring ring_open(struct perf_event_attr attr);
 void ring_close(struct ring *r);
-/* How many bytes were written since it was empty; it is empty then. */
+/* How many bytes were written since it was last empty; empties it. */
 uint64_t ring_empty(struct ring *r);
 
 #endif /* CODECTL_RING_H */

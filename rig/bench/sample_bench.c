@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What perf takes for a sample with a stack, and the bytes it writes, more than
- * for one without:
+ * The cost of a perf sample with a stack, and the bytes it writes, beyond those of one
+ * without:
  *
  *	sample_bench fp		of a program that has frame pointers
  *	sample_bench tables	of one that has none
@@ -74,7 +74,7 @@ static const struct perf_event_attr deferred = {
 	.defer_output = 1,
 };
 
-/* As perf record --call-graph dwarf asks for. */
+/* As requested by perf record --call-graph dwarf. */
 static const struct perf_event_attr copied = {
 	.sample_type = PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
 		       PERF_SAMPLE_STACK_USER,
@@ -104,7 +104,7 @@ static void bench_tables(void)
 	sample_results("dwarf", &copied, WALK_WARM);
 }
 
-/* There is as much stack above as is copied. */
+/* Provides as much stack above as is copied. */
 static __attribute__((noinline)) void with_room(void (*bench)(void))
 {
 	volatile char room[2 * COPY_SIZE];
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 		die("usage: sample_bench fp|tables");
 	if (tracefs_open(&t, "bench"))
 		die("tracefs");
-	/* Stacks at once are of 127 frames otherwise. */
+	/* Immediate stacks otherwise have at most 127 frames. */
 	if (sysctl_write("kernel/perf_event_max_stack", 512))
 		die("sysctl");
 	with_room(strcmp(argv[1], "fp") ? bench_tables : bench_fp);

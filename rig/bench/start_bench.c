@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to start a program, from posix_spawn() to the end of wait():
+ * The cost of starting a program, from posix_spawn() to the end of wait():
  *
  *	start_bench GROUP CASE X ROUNDS RUNS PROGRAM [ARG...]
  *
- * The figure is that of one start, in the cheapest of ROUNDS of RUNS.  A round
- * has what is freed later in it, too.
+ * The figure is that of one start, in the cheapest of ROUNDS of RUNS.  A round includes
+ * what is freed later.
  */
 #include <spawn.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One of many libraries, which are told apart by N: two dozen functions, with a
- * table of them, that use the C library.
+ * One of many libraries, which differ by N: two dozen functions that use the C library,
+ * with a table of them.
  */
 #include <stdio.h>
 #include <stdlib.h>

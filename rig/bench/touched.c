@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A plugin of QEMU that says what the kernel touches in each walk of a stack:
+ * A plugin of QEMU that reports what the kernel touches in each walk of a stack:
  *
  *	-plugin touched.so,enter=ADDR,leave=START-END,out=FILE
  *
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is needed of qemu-plugin.h, which is not in the packages of QEMU. */
+/* The required part of qemu-plugin.h, which is not in QEMU's packages. */
 typedef uint64_t qemu_plugin_id_t;
 typedef uint32_t qemu_plugin_meminfo_t;
 struct qemu_info;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a stack of 64 frames takes in an instance of the trace, with what says which
- * files they are in: by instructions, or, with the argument "cpus", by time while a
- * process on another CPU does the same.  What is compared is measured in turn.
+ * The cost of a stack of 64 frames in an instance of the trace, including the records
+ * that explain its files: in instructions or, with the argument "cpus", in time while a
+ * process on another CPU does the same.  Alternatives are measured alternately.
  */
 #include <signal.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define STACKS	500
 #define ROUNDS	15
 
-/* What the other process does, if it is there. */
+/* What the other process does, if there is one. */
 enum other { NOTHING, COMPUTES, TRACES, NR_OTHER };
 
 static const char * const beside[NR_OTHER] = {
@@ -39,7 +39,7 @@ static double stack_insns(void *)
 	return ticks() - from;
 }
 
-/* The event is there all the time. */
+/* The event is enabled all the time. */
 static void count(void)
 {
 	double without = least(stack_insns, NULL, 50);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a switch takes between two processes that wait for each other: untraced, while
- * longer waits are recorded, while all are, each without and with those who end them, and
- * with the scheduler's own event for all.
+ * The cost of a switch between two processes that wait for each other: untraced, while
+ * longer waits are recorded, while all are, each without and with those who end them,
+ * and with the scheduler's own event for all.
  */
 #include <sys/wait.h>
 
@@ -31,7 +31,7 @@ static _Noreturn void answer(void)
 {
 	char c;
 
-	/* The end of the pipe is the end. */
+	/* Closing the pipe ends it. */
 	close(to[1]);
 	while (read(to[0], &c, 1) == 1 && write(from[1], &c, 1) == 1)
 		compute();
@@ -82,7 +82,7 @@ int main(void)
 	if (tracefs_open(&t, "bench") || pipe(to) || pipe(from))
 		die("tracefs");
 	stay_on(0);
-	/* Neither gets more of a share for having waited. */
+	/* Neither gets a larger share for having waited. */
 	if (sched_setscheduler(0, SCHED_FIFO, &priority))
 		die("scheduler");
 	if (!fork())

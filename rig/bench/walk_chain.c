@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to walk a stack of 8, 64 and 256 frames: by frame pointer, by
- * SFrame, by rows of compiled code, and by its default rule.
+ * The cost of walking a stack of 8, 64 and 256 frames: by frame pointer, by SFrame, by
+ * rows of compiled code, and by its default rule.
  *
  *	walk_chain fp		of a program that has frame pointers
  *	walk_chain tables	of one that has none
@@ -28,7 +28,7 @@ static void jit_walks(struct jit_chain *c, const char *name,
 	}
 }
 
-/* The outermost frame is of another region. */
+/* The outermost frame belongs to another region. */
 static void by_default_rule(void)
 {
 	static struct jit_chain c;
@@ -51,7 +51,7 @@ static void by_default_rule(void)
 	jit_walks(&c, "default-warm", WALK_WARM);
 }
 
-/* The page cache has them still. */
+/* The page cache still has them. */
 static void drop_pages(uint64_t start, uint64_t end)
 {
 	start &= -PAGE;
@@ -104,7 +104,7 @@ static void sframe_with_faults(void)
 			    drop_sframe);
 }
 
-/* Rows where they are, but in shared memory. */
+/* Rows at the same address, but in shared memory. */
 static void share_rows(const struct jit_region *r)
 {
 	void *rows = mmap(NULL, r->table_size, PROT_READ | PROT_WRITE,
@@ -137,7 +137,7 @@ static void by_rows(void)
 	}
 }
 
-/* A table for any file has each walk look for those of the files that it goes through. */
+/* A table for any file makes each walk look for those of the files that it passes. */
 static void attach_libc(void)
 {
 	struct attach_args args;
@@ -146,14 +146,14 @@ static void attach_libc(void)
 		die("cannot attach a table");
 }
 
-/* Without the call, as any kernel does it; and where nothing is registered. */
+/* Without the call, as on any kernel; and with nothing registered. */
 static void by_frame_pointer(void)
 {
 	if (!have_codectl()) {
 		chain_walks("fp-stock", WALK_WARM);
 		return;
 	}
-	/* The program has no table, the C library has. */
+	/* The program has no table, but the C library has one. */
 	chain_walks("fp-registered", WALK_WARM);
 	chain_walks("fp-registered-elsewhere", WALK_ELSEWHERE);
 	if (proc_unregister_all())

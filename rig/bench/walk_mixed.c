@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to walk a stack through the program, two libraries, the C
- * library's qsort() and compiled code, in turn.
+ * The cost of walking a stack that alternates between the program, two libraries, the C
+ * library's qsort() and compiled code.
  */
 #include <alloca.h>
 
@@ -92,7 +92,7 @@ static void make_steps(int rounds, int own)
 	*next = end;
 }
 
-/* How many frames a round has is up to the C library. */
+/* The C library determines how many frames a round has. */
 static void make_stack(unsigned int frames)
 {
 	unsigned int empty, round, rounds;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to walk a stack of 8, 64 and 256 frames at once, where nothing can be
- * waited for, as perf record -g and BPF programs have it done:
+ * The cost of walking a stack of 8, 64 and 256 frames at once, without waiting for
+ * anything, as for perf record -g and BPF programs:
  *
  *	walk_now fp	of a program that has frame pointers
  *	walk_now tables	of one that has none
@@ -17,7 +17,7 @@ static void attach_all(void)
 		die("cannot attach tables");
 }
 
-/* Of this program there is no table, of the C library there is one. */
+/* This program has no table, the C library has one. */
 static void by_frame_pointer(void)
 {
 	if (!have_codectl()) {

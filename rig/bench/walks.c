@@ -10,7 +10,7 @@
 #include "walks.h"
 
 #define ROUNDS 7
-/* A number that no system call has. */
+/* A number of no system call. */
 #define NO_SYSCALL 400
 
 static struct tracefs trace;
@@ -20,7 +20,7 @@ static double probe_cost;
 /* A plugin of the emulator looks at each walk instead. */
 static bool counted;
 static unsigned int nr_walks;
-/* The first of those that are to be looked at. */
+/* The first walk to look at. */
 static unsigned int first_walk;
 static long faults_of_walk;
 
@@ -34,7 +34,7 @@ static uint64_t stamp_before(const char *line, const char *event)
 	return strtoull(p, NULL, 10);
 }
 
-/* The cheapest of all pairs of @enter and @leave in the trace. */
+/* The cheapest pair of @enter and @leave in the trace. */
 static double cheapest(const char *enter, const char *leave, int nr)
 {
 	char *text = tracefs_read(&trace, "trace");
@@ -81,7 +81,7 @@ static void add_probes(const char *name, const char *function)
 		die(text);
 }
 
-/* The same probes on a function that does nothing. */
+/* The same probes on an empty function. */
 static double cost_of_probes(void)
 {
 	tracefs_clear(&trace);
@@ -154,7 +154,10 @@ static void *new_task(void *arg)
 		stack[i] = 0;
 	record(false);
 	if (task->kind != WALK_COLD) {
-		/* Of two stacks there are some, so that all of it is forgotten. */
+		/*
+		 * Two different stacks are walked several times, so that everything is
+		 * forgotten.
+		 */
 		for (int i = 0; i < 2; i++, nr_walks++)
 			marker();
 		forget_rules();
@@ -213,7 +216,7 @@ double walk_cost(void (*run)(void *), void *arg, unsigned int frames,
 {
 	struct task task = { run, arg, kind, before };
 
-	/* Whatever faults, or is to be warm. */
+	/* For faults, and for what must be warm. */
 	for (int i = 0; i < 3; i++, nr_walks++)
 		run(arg);
 	sampler_drain(&sampler);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What it costs the kernel to walk a stack of this process. */
+/* The kernel's cost of walking a stack of this process. */
 #ifndef CODECTL_WALKS_H
 #define CODECTL_WALKS_H
 
 /*
- * Stacks are taken, and measured, from here on.  A walk is what @function of the
- * kernel does, between two probes, of which the cost is taken away.
+ * From here on stacks are taken, and measured.  A walk is @function of the kernel,
+ * between two probes, whose cost is subtracted.
  */
 void walks_open(const char *function);
 
@@ -18,12 +18,12 @@ enum walk_kind {
 };
 
 /*
- * Calls @run, which takes one stack of @frames frames, some times; returns the
- * instructions of the cheapest walk.  @before, if any, is run before each.
+ * Calls @run, which takes one stack of @frames frames, several times; returns the
+ * instructions of the cheapest walk.  Runs @before, if any, before each.
  */
 double walk_cost(void (*run)(void *), void *arg, unsigned int frames,
 		 enum walk_kind kind, void (*before)(void));
-/* Page faults in the last walk of the above, where the task was a new one. */
+/* Page faults in the last walk of the above, if the task was a new one. */
 long walk_faults(void);
 /* The frames of the stack that @run takes. */
 unsigned int walk_frames(void (*run)(void *), void *arg);
@@ -33,15 +33,15 @@ unsigned int walk_frames(void (*run)(void *), void *arg);
 extern const unsigned int walk_depths[WALK_DEPTHS];
 
 /*
- * What a stack of @frames costs; behind the last of them, what each frame adds,
- * as the slope from the first one.
+ * The cost of a stack of @frames; after the last of them, also the cost per frame, as
+ * the slope from the first one.
  */
 void walk_result(const char *name, unsigned int frames, double cost);
 
 /* Measures chain_call() with a stack of each depth. */
 void chain_walks(const char *name, enum walk_kind kind);
 
-/* Changes what is registered in this process, far from all that runs. */
+/* Changes the registrations of this process, far from all that runs. */
 void change_registry(void);
 
 #endif /* CODECTL_WALKS_H */

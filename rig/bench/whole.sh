@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs in the guest: what programs lose by being profiled, and what they are
-# recorded with.
+# Runs in the guest: how much profiling slows programs down, and the size of the
+# recordings.
 #
 # usage: whole.sh BENCHDIR DEMODIR JITDIR
 #
@@ -26,7 +26,7 @@ timed() {
 		{ cat $log >&2; exit 1; }
 }
 
-# How much longer than alone.
+# How much longer than without profiling.
 percent() {
 	awk -v alone="$alone" '{ printf "%.2f", ($5 / alone - 1) * 100 }'
 }

@@ -3,9 +3,9 @@
 #
 # usage: check-dmesg.sh LOG
 #
-# Exit status: 0 the kernel log is clean; 1 it holds a splat, which is
-# printed; 2 there is no telling, because the log is missing, empty or not one
-# of a guest that came up, or because a list of patterns is unusable.
+# Exit status: 0 the kernel log is clean; 1 it contains a splat, which is printed;
+# 2 unknown, because the log is missing, empty or not one of a guest that came up,
+# or because a list of patterns is unusable.
 
 set -u
 

@@ -3,8 +3,8 @@
 #
 # usage: gather-coverage.sh COMMAND...
 #
-# Runs a command in the guest and leaves in /out what its programs, and the
-# kernel since it was booted, counted of their branches.
+# Runs a command in the guest and stores in /out the branch counts of its programs,
+# and those of the kernel since boot.
 
 # Users other than root count in the same files.
 umask 0

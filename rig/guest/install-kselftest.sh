@@ -4,7 +4,7 @@
 # usage: install-kselftest.sh KSELFTEST DEST
 #
 # Makes DEST a directory of installed kselftests, as the kernel's tree KSELFTEST
-# does, of which codectl is the collection that lies beside DEST in the image.
+# does, in which codectl is the collection next to DEST in the image.
 
 set -eu
 

@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 
 runner=$here/run_kselftest.sh
 
-# What is installed is listed, and no more.
+# Exactly what is installed is listed.
 lists_what_is_there()
 {
 	(cd "$here/codectl" && printf 'codectl:%s\n' *_test) | sort > "$work/there"
@@ -40,7 +40,7 @@ passes()
 		"ok 2 selftests: codectl: unwind_static_test"
 }
 
-# Nothing registers anything any more.
+# From now on nothing registers anything.
 fails_where_the_kernel_does()
 {
 	echo 0 > /proc/sys/kernel/codectl || return

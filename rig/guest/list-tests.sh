@@ -3,8 +3,8 @@
 #
 # usage: list-tests.sh fast|debug|coverage
 #
-# Lists what run-tests.sh has to run on a kernel, a line each: NAME PATH. It is the
-# sources that say so, so that what is missing in the image or in the kernel fails.
+# Lists what run-tests.sh has to run on a kernel, one line each: NAME PATH. The list
+# comes from the sources, so that what is missing in the image or in the kernel fails.
 
 set -eu -o pipefail
 

@@ -131,8 +131,8 @@ add_trees()
 	done
 }
 
-# A library that lies in a tree is found there by the program's own means, and
-# some tests are about one that is missing.
+# A program finds a library in its tree by its own means, and some tests are about
+# a missing one.
 add_tree_libraries()
 {
 	local lib path

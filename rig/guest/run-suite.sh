@@ -6,8 +6,8 @@
 #
 # Runs in the guest a collection of the kernel's selftests, or the tests of
 # glibc whose names and commands the file COMMANDS has, or those of them that
-# are named. A test may take that many seconds. "PASS: the-run" in the end says
-# that the guest has lived to tell.
+# are named. A test may take that many seconds. "PASS: the-run" at the end says that
+# the guest has survived.
 
 kind=$1 seconds=$2 source=$3
 shift 3

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that a test which the guest lacks fails, and that list-tests.sh leaves none
-# out. Prints TAP.
+# Checks that a test that is missing in the guest fails, and that list-tests.sh is
+# complete. Prints TAP.
 
 set -u
 
@@ -110,7 +110,7 @@ result $? "so are the programs that are linked in other ways"
 	grep -q '^fault_test ' "$work/debug" && ! grep -q '^codectl_error' "$work/debug"
 result $? "each kernel has what it can run"
 
-# What ./quickstart check runs on the fast kernel: a pattern of nothing would go unseen.
+# What ./quickstart check runs on the fast kernel: an unused pattern would go unnoticed.
 eval "$(sed -n '/^fast_tests="/,/"$/p' "$top/quickstart")"
 empty=''
 set -f

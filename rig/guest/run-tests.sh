@@ -4,8 +4,8 @@
 # usage: run-tests.sh LIST SECONDS [PATTERNS]
 #
 # Runs in the guest every test of the list that list-tests.sh has made, or those
-# whose names match one of PATTERNS, be they there or not, and gives their TAP one
-# after the other, framed by lines that tap-summary.awk reads:
+# whose names match one of PATTERNS, whether they exist or not, and prints their TAP
+# one after the other, framed by lines that tap-summary.awk reads:
 #
 #	# plan PROGRAM...
 #	# begin PROGRAM

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Why SFrame and DWARF can disagree, each found by a test of the cause. */
+/* Reasons for which SFrame and DWARF can disagree, each with a test. */
 #include <errno.h>
 #include <string.h>
 
@@ -46,8 +46,8 @@ static bool is_plain(const struct point *point)
 }
 
 /*
- * glibc writes the bytes of .eh_frame for its return from signals itself, where
- * the assembler makes nothing of them, and has them start a byte early.
+ * glibc writes the bytes of .eh_frame for its signal return itself, where the assembler
+ * generates nothing, and makes them start a byte early.
  */
 static bool is_written_out(const struct point *point)
 {
@@ -79,7 +79,7 @@ static bool is_other_expression(const struct point *point)
 	       point->fde->other_expression;
 }
 
-/* The return address is where it was in the row before. */
+/* The return address is where it was in the previous row. */
 static bool is_not_restored(const struct point *point)
 {
 	const struct unwind_rule *ours = point->rule, *row = &point->row.rule;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libdw behind the kernel's types.  Its expressions are evaluated for the one
- * address that is asked for, with registers that have no value yet: what comes
- * out is a register or the CFA plus a constant, the word there, or a number.
+ * libdw, wrapped in the kernel's types.  Its expressions are evaluated for the given
+ * address only, with registers that have no value yet: the result is a register or the
+ * CFA plus a constant, the word there, or a number.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -158,7 +158,7 @@ static bool run(u64 pc, const Dwarf_Op *ops, size_t nr, struct value *val,
 		if (!run_op(&m, &ops[i]))
 			return false;
 	}
-	/* Below an expression for a register lies the CFA. */
+	/* The CFA is below an expression for a register. */
 	if (!m.depth)
 		return false;
 	*val = m.stack[m.depth - 1];
@@ -177,7 +177,7 @@ static bool cfa_loc(Dwarf_Frame *frame, u64 pc, struct cfi_row *row)
 
 	if (dwarf_frame_cfa(frame, &ops, &nr) || !nr)
 		return false;
-	/* What is not one is a register and an offset. */
+	/* Anything else is a register and an offset. */
 	row->cfa_expression = nr > 1;
 	if (!run(pc, ops, nr, &val, &is_value))
 		return false;
@@ -216,8 +216,8 @@ static bool register_loc(Dwarf_Frame *frame, u64 pc, int reg,
 }
 
 /*
- * The SP of the caller is the CFA, unless something else is said.  For the kernel's
- * signal frames it is: both are the same word.
+ * The caller's SP is the CFA, unless stated otherwise.  For the kernel's signal frames
+ * it is: both are the same word.
  */
 static bool sp_is_cfa(Dwarf_Frame *frame, u64 pc, struct cfi_row *row)
 {
@@ -234,7 +234,7 @@ static bool sp_is_cfa(Dwarf_Frame *frame, u64 pc, struct cfi_row *row)
 	       (sp.kind == UNWIND_LOC_VAL && sp.base == UNWIND_BASE_CFA && !sp.off);
 }
 
-/* Of those that a function must preserve, any but SP and FP. */
+/* Any callee-saved register but SP and FP. */
 static bool other_expression(Dwarf_Frame *frame, u64 pc)
 {
 	static const u8 saved[] = { 3, 12, 13, 14, 15 };
@@ -382,7 +382,7 @@ static bool add_fde(struct cfi *cfi, size_t known, const struct frames *frames,
 			   fde->CIE_pointer, &next, &cie) ||
 	    !dwarf_cfi_cie_p(&cie) || !fde_range(frames, fde, &cie.cie, range))
 		return false;
-	/* Of .debug_frame: what the linker has discarded is at 0. */
+	/* In .debug_frame the linker leaves what it has discarded at 0. */
 	if ((!frames->eh && !range[0]) ||
 	    bsearch(&range[0], cfi->fdes, known, sizeof(*cfi->fdes), cmp_addr))
 		return true;
@@ -397,7 +397,7 @@ static bool add_fde(struct cfi *cfi, size_t known, const struct frames *frames,
 	return true;
 }
 
-/* Adds what the section has of ranges that are not described yet. */
+/* Adds the section's entries for ranges that are not described yet. */
 static bool read_fdes(struct cfi *cfi, const struct frames *frames)
 {
 	size_t known = cfi->nr;

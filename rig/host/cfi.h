@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the DWARF CFI of an ELF file says, in the kernel's types: .eh_frame, and
- * .debug_frame where that has nothing.
+ * The DWARF CFI of an ELF file, in the kernel's types: .eh_frame, and .debug_frame
+ * where that has nothing.
  */
 #ifndef HOST_CFI_H
 #define HOST_CFI_H
@@ -15,11 +15,11 @@
 /**
  * struct cfi_row - the rules for an address
  * @rule: the rules, without start and size
- * @beyond: what of it SFrame has no words for, or NULL
- * @cfa_expression: the CFA is told by an expression, whatever that comes to
+ * @beyond: what SFrame cannot express of it, or NULL
+ * @cfa_expression: the CFA is given by an expression, whatever its result
  * @other_expression: the rule of a register that SFrame does not track is an
  *	expression
- * @sp_saved: the caller's SP is said to be the word that is the CFA
+ * @sp_saved: the caller's SP is given as the word that is the CFA
  * @start: first address with these rules
  * @end: end of the range with these rules
  */
@@ -34,11 +34,11 @@ struct cfi_row {
 };
 
 /**
- * struct cfi_fde - a range that is described
+ * struct cfi_fde - a described range
  * @dw: the section that describes it
  * @start: its first address
  * @end: its end
- * @beyond: as in the first of its rows that has such, or NULL
+ * @beyond: that of the first of its rows that has one, or NULL
  * @other_expression: as in any of its rows
  */
 struct cfi_fde {

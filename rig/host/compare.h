@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Rules beside each other. */
+/* Comparing rules. */
 #ifndef HOST_COMPARE_H
 #define HOST_COMPARE_H
 
@@ -9,8 +9,8 @@
 #include "sframe.h"
 
 /*
- * Takes %UNWIND_RULE_COMMON off a rule of the decoder, which the others do not know.
- * False if it was there for another kind of rule.
+ * Removes %UNWIND_RULE_COMMON from a rule of the decoder, as the others do not have it.
+ * False if another kind of rule had it.
  */
 static inline bool take_common(struct unwind_rule *rule)
 {

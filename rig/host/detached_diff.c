@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Compares the tables that codectl(1) makes for ELF files with their DWARF CFI, by the
- * SFrame decoder of the kernel: at both sides of each boundary between rows of the CFI
- * and at random addresses.  Where CFI says what SFrame has words for, the table has to
- * say the same; where it says something else, or several FDEs do, that there is no rule,
- * so that walks stop; and elsewhere nothing, but of bytes that align functions.
+ * SFrame decoder of the kernel: on both sides of each boundary between rows of the CFI
+ * and at random addresses.  Where SFrame can express the CFI, the table has to agree;
+ * where it cannot, or several FDEs cover the address, the table has to say that there
+ * is no rule, so that walks stop; elsewhere it has to be silent, except about bytes
+ * that align functions.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -51,7 +52,7 @@ static struct {
 	u64 rules;
 	u64 padding;
 	u64 ambiguous;
-	u64 known;		/* by what they do, in spite of their CFI */
+	u64 known;		/* by what they do, despite their CFI */
 	u64 nothing;		/* addresses said to have no rule */
 	u64 code;		/* bytes that CFI covers */
 	u64 covered;		/* those with a rule */
@@ -64,7 +65,7 @@ static struct {
 	} cause[MAX_CAUSES];
 } total;
 
-/* What is between the FDE before @addr and the one after it, where no other is. */
+/* The gap between the FDE before @addr and the one after it, if no other is there. */
 static bool find_gap(const struct object *obj, u64 addr, u64 *start, u64 *end)
 {
 	const struct cfi_fde *fdes;
@@ -108,7 +109,7 @@ static bool read_code(Elf *elf, u64 addr, unsigned char *code, size_t size)
 	return false;
 }
 
-/* What gas and linkers fill with, the longest first; prefixes 66 may precede it. */
+/* Filler of gas and linkers, the longest first; prefixes 66 may precede it. */
 static const struct {
 	size_t len;
 	unsigned char code[8];
@@ -119,7 +120,7 @@ static const struct {
 	{ 1, { 0x66 } }, { 1, { 0x2e } },
 };
 
-/* The bytes between two functions that are there to align the second one. */
+/* Bytes between two functions that align the second one. */
 static bool is_aligning(const struct object *obj, u64 addr)
 {
 	unsigned char code[MAX_GAP + 8] = {};
@@ -144,8 +145,8 @@ static bool is_aligning(const struct object *obj, u64 addr)
 }
 
 /*
- * Whether the function is one of Go's runtime whose CFI says that it returns, and that
- * does not: a signal handler's caller, or what nothing has called.
+ * Is the function one of Go's runtime whose CFI says that it returns, although it does
+ * not: a signal handler's caller, or one that nothing has called?
  */
 static bool is_known(const struct object *obj, u64 addr, const struct unwind_rule *ours)
 {
@@ -200,7 +201,7 @@ static void count_cause(const char *what, u64 addresses, u64 code)
 	total.cause[i].code += code;
 }
 
-/* Whether what the table says of the address is what it has to say. */
+/* Does the table say what it has to about the address? */
 static bool agrees(const struct object *obj, u64 addr, int ret,
 		   const struct unwind_rule *ours, int theirs,
 		   const struct cfi_row *row)
@@ -315,7 +316,7 @@ static int convert(const char *codectl, const char *out, const char *path)
 	return WEXITSTATUS(status);
 }
 
-/* Reads the table at @path as if it lay where it is linked to lie. */
+/* Reads the table at @path as if it were where it is linked to be. */
 static char *read_table(struct object *obj, const char *path)
 {
 	size_t size = 0;
@@ -340,7 +341,7 @@ static char *read_table(struct object *obj, const char *path)
 	return data;
 }
 
-/* What a program that runs has in memory anyway. */
+/* What a running program has in memory anyway. */
 static void count_eh_frame(Elf *elf)
 {
 	struct elf_section sec;
@@ -377,7 +378,7 @@ static bool check_file(const char *codectl, const char *out, const char *path,
 	unlink(out);
 	obj.cfi = cfi_open(obj.elf);
 	if (!obj.cfi) {
-		/* Nor has it one for codectl. */
+		/* codectl finds none in it, either. */
 		ok = may_lack_cfi && convert(codectl, out, path) == 1 && access(out, F_OK);
 		total.without_cfi++;
 	} else {
@@ -438,7 +439,7 @@ static void result(bool ok, const char *what, const char *of)
 	printf("%sok %d - %s%s\n", ok ? "" : "not ", ++nr_tests, what, of);
 }
 
-/* Those of the lines of standard input that are programs or libraries. */
+/* Checks the programs and libraries among the lines of standard input. */
 static void check_found(const char *codectl, const char *out)
 {
 	char *path = NULL;
@@ -456,7 +457,7 @@ static void check_found(const char *codectl, const char *out)
 /*
  * usage: detached_diff CODECTL OUT [FILE...]
  *
- * Makes the table of each file at OUT, which is overwritten; without a file, of the
+ * Makes the table of each file at OUT, which is overwritten; without files, for the
  * programs and libraries for x86-64 among the files that standard input names.
  */
 int main(int argc, char **argv)

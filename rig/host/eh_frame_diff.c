@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compares what libcodectl makes of the .eh_frame of ELF files, in memory as of code
- * that is compiled at run time, with what libdw says of them, at every address that
- * they describe.
+ * Compares what libcodectl makes of the .eh_frame of ELF files, in memory like that of
+ * run-time compiled code, with libdw, at every address that they describe.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,11 +32,11 @@ static struct {
 } total;
 
 /**
- * struct image - a file that lies in memory as a loader has it, but for what it links
+ * struct image - a file mapped as by a loader, but not linked
  * @elf: the file
- * @cfi: what libdw says of it
+ * @cfi: its CFI according to libdw
  * @base: what was added to its addresses
- * @size: bytes of memory
+ * @size: its size in memory
  * @wrong: addresses at which the two differ
  */
 struct image {
@@ -59,7 +58,7 @@ static bool is_saved(const struct unwind_loc *loc)
 	return loc->kind == UNWIND_LOC_MEM && loc->base == UNWIND_BASE_CFA;
 }
 
-/* What a row can say of what DWARF says. */
+/* The part of DWARF's rule that a row can express. */
 static struct imported expected(const struct cfi_row *row)
 {
 	const struct unwind_rule *rule = &row->rule;
@@ -103,7 +102,7 @@ static void show(const char *who, int ret, const struct imported *rule)
 	       rule->cfa_off, rule->ra_off, rule->fp_off);
 }
 
-/* Compares at an address, and returns the next at which either may be different. */
+/* Compares at an address, and returns the next one at which either may change. */
 static u64 compare(struct image *img, u64 at, u64 end)
 {
 	struct imported want, got = {};
@@ -135,7 +134,7 @@ static u64 compare(struct image *img, u64 at, u64 end)
 	return end;
 }
 
-/* Of FDEs that overlap, the library has the one that begins first. */
+/* If FDEs overlap, the library has the one that begins first. */
 static void compare_all(struct image *img)
 {
 	const struct cfi_fde *fdes;
@@ -162,7 +161,7 @@ static bool map_segment(const struct image *img, int fd, const GElf_Phdr *phdr)
 		    phdr->p_offset - off) != MAP_FAILED;
 }
 
-/* Nothing of it runs, so that nobody has registered it. */
+/* None of it runs, so nobody has registered it. */
 static bool map_image(struct image *img, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

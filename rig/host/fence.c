@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Behind each block lies as much unmapped memory as an offset of 32 bits can
- * reach.  Linked with malloc(), calloc(), free() and __assert_fail() wrapped.
+ * Each block is followed by as much unmapped memory as a 32-bit offset can reach.
+ * Linked with malloc(), calloc(), free() and __assert_fail() wrapped.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static void release(size_t i)
 	blocks[i].map = NULL;
 }
 
-/* What a death has left behind, too. */
+/* Includes what a death has left. */
 void fence_free_all(void)
 {
 	size_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the targets make of their input. */
+/* How the targets read their input. */
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H
 
@@ -17,7 +17,7 @@ static inline void require(bool ok)
 		abort();
 }
 
-/* 0 where there is none any more. */
+/* 0 if there is nothing left. */
 static inline u8 next_byte(struct input *in)
 {
 	return in->pos < in->end ? *in->pos++ : 0;

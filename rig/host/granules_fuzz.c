@@ -2,10 +2,10 @@
 /*
  * libFuzzer target for the reader of granule maps
  *
- * The input is a recipe for functions and their records, in which anything can be
- * right or wrong.  Every address is looked up.  A load outside of slots and pool ends
- * the run; so does a lookup that takes too many, or, where all is right, one that
- * finds something else than a look at every row does.
+ * The input is a recipe for functions and their records, in which anything can be right
+ * or wrong.  Every address is looked up.  A load outside of slots and pool ends the
+ * run; so does a lookup with too many loads or, where all is right, one whose result
+ * differs from that of a linear search.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -30,7 +30,7 @@ struct arena {
 	u8 pool[POOL_LEN];
 };
 
-/* What is expected of an address: the rule, as code_id and cfa_off tell it. */
+/* What to expect at an address: the rule, identified by code_id and cfa_off. */
 struct truth {
 	bool covered;
 	u64 code_id;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In which order the reader of granule maps looks at memory, and what it makes of
- * what changes in between: a watcher sees each load and each barrier, and may write.
+ * The order in which the reader of granule maps accesses memory, and its reaction to
+ * changes in between: a watcher sees each load and each barrier, and may write.
  */
 #include <kunit/test.h>
 #include <linux/sched/signal.h>
@@ -65,7 +65,7 @@ static int make_image(struct kunit *test)
 	return copy_to_user(image, &new, sizeof(new)) != 0;
 }
 
-/* That of the last one before @to, which there is. */
+/* The place of the last one before @to, which must exist. */
 static unsigned int last(unsigned int to, const void *start, size_t len)
 {
 	while (to-- && seen[to] - (unsigned long)start >= len)
@@ -151,7 +151,7 @@ static void order_of_a_row_that_remains(struct kunit *test)
 
 static unsigned int changes;
 
-/* The record in use is used again, so many times, just before its row is read. */
+/* The record in use is reused, so many times, just before its row is read. */
 static void use_again(unsigned long addr)
 {
 	struct record *r = &image->pool.record[0];
@@ -221,7 +221,7 @@ static void row_that_changes(struct kunit *test)
 						     &fre));
 }
 
-/* Odd when it is first looked at. */
+/* Odd at the first look. */
 static void finish(unsigned long addr)
 {
 	u32 *seq = &image->pool.record[0].header.seq;
@@ -243,7 +243,7 @@ static void record_being_written(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EAGAIN, jit_find(&jit, 40, &fre));
 }
 
-/* What is read of a record that changes is nothing, be it malformed, too. */
+/* Nothing is concluded from a record that changes, even if it is malformed, too. */
 static void grow(unsigned long addr)
 {
 	struct record *r = &image->pool.record[0];
@@ -265,7 +265,7 @@ static void malformed_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, jit_find(&jit, 40, &fre));
 }
 
-/* A fault is one, whatever has changed. */
+/* A fault is a fault, whatever has changed. */
 static void unmapped(struct kunit *test)
 {
 	struct code_jit_unwind_fre fre;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What libcodectl makes of an .eh_frame, without its headers and their types. */
+/* libcodectl's import of an .eh_frame, without its headers and their types. */
 #ifndef HOST_IMPORTED_H
 #define HOST_IMPORTED_H
 
@@ -8,7 +8,7 @@
 
 /**
  * struct imported - the rule for an address, of codectl_lookup()
- * @end: end of what it holds for
+ * @end: end of the range that it holds for
  * @cfa_off: as in a row
  * @ra_off: as in a row
  * @fp_off: as in a row

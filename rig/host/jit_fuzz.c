@@ -2,10 +2,10 @@
 /*
  * libFuzzer target for the reader of the tables of compiled code
  *
- * The input is a recipe for a chain of tables, in which anything can be right or
- * wrong.  Every address is looked up.  A load outside of the tables ends the run;
- * so does a lookup that takes too many, or, where all tables are right, one that
- * finds something else than a look at every row does.
+ * The input is a recipe for a chain of tables, in which anything can be right or wrong.
+ * Every address is looked up.  A load outside of the tables ends the run; so does a
+ * lookup with too many loads or, where all tables are right, one whose result differs
+ * from that of a linear search.
  */
 #include <linux/errno.h>
 #include <linux/uaccess.h>
@@ -36,7 +36,7 @@ struct chain {
 	const struct code_jit_unwind_fre *truth[TEXT_LEN];
 };
 
-/* Rows follow one another unless the input says otherwise. */
+/* Rows are consecutive unless the input says otherwise. */
 static void make_row(struct input *in, struct chain *chain,
 		     struct code_jit_unwind_fre *row)
 {
@@ -57,7 +57,7 @@ static void make_row(struct input *in, struct chain *chain,
 		return;
 	}
 
-	/* At least one byte further: a chain has to go on. */
+	/* At least one byte further: a chain has to make progress. */
 	if (descending) {
 		gap += !gap + size;
 		if (gap > chain->at)
@@ -120,7 +120,7 @@ static void make_chain(struct input *in, struct chain *chain)
 		make_table(in, chain, i, tables);
 
 	switch (next_byte(in)) {
-	case 1:		/* behind the arena */
+	case 1:		/* after the arena */
 		chain->jit.seq = (unsigned long)&seq;
 		chain->right = false;
 		break;

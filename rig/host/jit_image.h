@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory with tables of compiled code, as it is: what jit_seeds writes and
- * jit_image_fuzz reads.  It lies at one address, so that pointers in it are right.
+ * Memory with tables of compiled code, unchanged: jit_seeds writes it and
+ * jit_image_fuzz reads it.  It is at a fixed address, so that pointers in it are right.
  */
 #ifndef JIT_IMAGE_H
 #define JIT_IMAGE_H

@@ -2,9 +2,9 @@
 /*
  * libFuzzer target for the reader of the tables of compiled code
  *
- * The input is memory with tables, as libcodectl writes them to begin with.
- * Every address is looked up.  Where the chain keeps the rules of the writer,
- * the result must be that of a look at every row.
+ * The input is memory with tables, initially as libcodectl writes them.  Every address
+ * is looked up.  If the chain follows the rules for the writer, the result must be that
+ * of a linear search.
  */
 #include <linux/errno.h>
 #include <linux/uaccess.h>
@@ -17,7 +17,7 @@
 #define TABLE_LEN	sizeof(struct code_jit_unwind_table)
 /* Two tries of a whole chain, each with a bisection and the row. */
 #define MAX_LOADS	(2 * CODE_JIT_MAX_TABLES * (32 + 16))
-/* Of a budget that is never used up. */
+/* A budget that is never used up. */
 #define MAX_STEPS	(2 * (CODE_JIT_MAX_TABLES + 32))
 #define MOST_STEPS	(MAX_STEPS + 1)
 
@@ -46,7 +46,7 @@ static bool note_row(struct truth *truth, const struct code_jit_unwind_fre *row)
 		truth->high = start;
 	else
 		truth->low = end;
-	/* Retired rows lie apart, too. */
+	/* Retired rows must not share addresses, either. */
 	if (!row->size) {
 		truth->low += !truth->descending;
 		truth->high -= truth->descending && truth->high;
@@ -57,7 +57,7 @@ static bool note_row(struct truth *truth, const struct code_jit_unwind_fre *row)
 	return true;
 }
 
-/* Is the chain one that a writer may make?  Fills in what covers what. */
+/* May a writer produce this chain?  Fills in what covers what. */
 static bool note_chain(struct truth *truth, unsigned long at)
 {
 	const struct code_jit_unwind_table *table;
@@ -101,7 +101,7 @@ static void check_right(const struct jit_unwind *jit, int ret,
 		fre->ra_off == row->ra_off && fre->fp_off == row->fp_off);
 }
 
-/* It does not once anything of it has changed, or cannot be read. */
+/* It does not once any of it has changed, or cannot be read. */
 static void check_remains(const struct jit_unwind *jit,
 			  const struct jit_place *place)
 {
@@ -124,7 +124,7 @@ static void check_remains(const struct jit_unwind *jit,
 	user_arena = arena;
 }
 
-/* There is no rule in a row of which a word cannot be read. */
+/* A row of which a word cannot be read gives no rule. */
 static void check_faults(const struct jit_unwind *jit,
 			 const struct jit_place *place, u32 off)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In which order the readers look at memory, and what they make of what changes
- * in between: a watcher sees each load and each barrier, and may write.
+ * The order in which the readers access memory, and their reaction to changes in
+ * between: a watcher sees each load and each barrier, and may write.
  */
 #include <kunit/test.h>
 #include <linux/sched/signal.h>
@@ -47,7 +47,7 @@ static int make_image(struct kunit *test)
 	return copy_to_user(image, &new, sizeof(new)) != 0;
 }
 
-/* (a): rows come after how many there are. */
+/* (a): rows come after their number. */
 static void rows_after_used_len(struct kunit *test)
 {
 	struct code_jit_unwind_fre fre;
@@ -79,7 +79,7 @@ static void table_after_next(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, barrier_between(next, table));
 }
 
-/* (d) and (c): the counter comes before all of it, and after all of it again. */
+/* (d) and (c): the counter comes before everything, and again after everything. */
 static void tables_between_counters(struct kunit *test)
 {
 	unsigned int begin, end, table, last;
@@ -99,7 +99,7 @@ static void tables_between_counters(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, barrier_between(last, end));
 }
 
-/* The same of a row that was found before. */
+/* The same for a row that was found before. */
 static void counter_after_row(struct kunit *test)
 {
 	unsigned long row = (unsigned long)&image->table[1].fre[0];
@@ -142,7 +142,7 @@ static void rewritten_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, changes);
 }
 
-/* Odd when it is first looked at. */
+/* Odd at the first look. */
 static void finish(unsigned long addr)
 {
 	if (addr != (unsigned long)&image->seq || !changes)
@@ -164,7 +164,7 @@ static void being_rewritten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EAGAIN, jit_find(&jit, 40, &fre));
 }
 
-/* A table that grows has the rows that it had when it was looked at. */
+/* A growing table has the rows that it had when it was looked at. */
 static void grow(unsigned long addr)
 {
 	if (addr == (unsigned long)&image->table[1].fre[0].size)
@@ -182,7 +182,7 @@ static void grows_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, fre.cfa_off);
 }
 
-/* Who is killed does not walk along a chain, unless nothing there can wait. */
+/* A killed task does not walk along a chain, unless nothing there can wait. */
 static void killed(struct kunit *test)
 {
 	struct code_jit_unwind_fre fre;
@@ -195,11 +195,11 @@ static void killed(struct kunit *test)
 	pagefault_enable();
 }
 
-/* --- faults amid many rows of SFrame */
+/* --- faults among many rows of SFrame */
 
 #define NR_FRES	60000
 
-/* Of so many rows that lie where there is nothing, only the first is tried. */
+/* Of so many unreadable rows only the first is tried. */
 static void fault_ends_the_scan(struct kunit *test)
 {
 	struct sframe_fde_idx fde = { .func_size = 0x10000 };

@@ -69,7 +69,7 @@ static void write_image(const struct codectl_region *region, const char *path)
 	free(copy);
 }
 
-/* The next row in the order of the chain; NULL behind the last one. */
+/* The next row in the order of the chain; NULL after the last one. */
 static const struct code_jit_unwind_fre *
 next_row(const struct code_jit_unwind_table **table, unsigned int *i)
 {
@@ -81,7 +81,7 @@ next_row(const struct code_jit_unwind_table **table, unsigned int *i)
 	return *table ? &(*table)->fre[(*i)++] : NULL;
 }
 
-/* What make_row() of jit_fuzz reads; it keeps descending rows apart. */
+/* The input of make_row() of jit_fuzz, which keeps descending rows apart. */
 static void write_row(FILE *file, const struct code_jit_unwind_fre *row,
 		      uint32_t *at, bool descending)
 {
@@ -156,7 +156,7 @@ static void write_region(const char *dir, unsigned int nr)
 	munmap(mem, JIT_IMAGE_TEXT);
 }
 
-/* What make_map() of granules_fuzz reads: functions of one to four granules. */
+/* The input of make_map() of granules_fuzz: functions of one to four granules. */
 static void write_granules(const char *dir, unsigned int nr)
 {
 	const unsigned int functions = 1 + 4 * (nr % 8);

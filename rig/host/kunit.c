@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a suite of KUnit's on the host, and the user memory that it reads.
+ * Runs a KUnit suite on the host, and provides the user memory that it reads.
  */
 #include <kunit/test.h>
 #include <linux/sched/signal.h>
@@ -27,7 +27,7 @@ static bool in_user(unsigned long addr, unsigned long len)
 	return addr <= TASK_SIZE_MAX && len <= TASK_SIZE_MAX - addr;
 }
 
-/* Whether there is such a page, by a fault if need be. */
+/* Is there such a page, after a fault if necessary? */
 static bool touch(unsigned long addr, bool may_fault)
 {
 	unsigned char *page;
@@ -59,7 +59,7 @@ static unsigned long find_room(unsigned long len)
 	unsigned long first, nr;
 
 	for (first = 1; first < NR_PAGES / 2; first++) {
-		/* With a hole before and behind. */
+		/* With a hole before and after. */
 		for (nr = 0; nr < len / PAGE_SIZE + 2; nr++)
 			if (pages[first - 1 + nr])
 				break;

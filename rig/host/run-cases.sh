@@ -3,8 +3,8 @@
 #
 # usage: run-cases.sh DATADIR PROGRAM...
 #
-# Runs libsframe's tests where their data is; one result each, and of what they
-# say what is about the decoder or failed.
+# Runs libsframe's tests where their data is; prints one result each, and those of
+# their messages that are about the decoder or failures.
 
 nr=0 failed=0
 

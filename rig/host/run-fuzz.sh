@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: run-fuzz.sh [-k FOLDER] DIR NAME:LIBFUZZER-ARGS...
+# usage: run-fuzz.sh [-k DIRECTORY] DIR NAME:LIBFUZZER-ARGS...
 #
 # Runs DIR/NAME_fuzz, one after the other, from the seeds in DIR/corpus/NAME, with
 # the random numbers of FUZZ_SEED: a number (default: 1), or "random". With -k
-# FOLDER/NAME keeps the inputs that reached new code and those that failed, and the
-# next run starts from them, too. Prints TAP.
+# DIRECTORY/NAME keeps the inputs that reached new code and those that failed, and
+# the next run starts from them, too. Prints TAP.
 
 kept=''
 [ "$1" != -k ] || { kept=$2; shift 2; }

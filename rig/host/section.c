@@ -8,7 +8,7 @@
 
 #include "section.h"
 
-/* Whole, and without the file behind it, or NULL. */
+/* Completely in memory, without the file; or NULL. */
 Elf *elf_open(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -7,7 +7,7 @@
 
 /**
  * struct elf_section - a section of an ELF file
- * @data: what is in it
+ * @data: its contents
  * @ident: the file's e_ident
  * @addr: its address
  * @size: its size in bytes

@@ -19,7 +19,7 @@
 
 #define ADDRESSES	4000
 #define FLUSHED		400
-/* Of as many lookups each, in another order each time: nothing to be learnt. */
+/* With this many lookups each, in a different order each time: nothing to be learnt. */
 #define ROUNDS		41
 #define LINE		64
 
@@ -155,7 +155,7 @@ static void report(const char *how, const struct table *t, enum finder who,
 	       t->name, ns);
 }
 
-/* What libsframe has made of the section lies elsewhere. */
+/* What libsframe has made of the section is elsewhere. */
 static void time_flushed(const struct table *t)
 {
 	static double took[LIBSFRAME][FLUSHED];
@@ -259,8 +259,8 @@ static void make_fde(struct table *t, const struct sframe_header *hdr, u32 i,
 }
 
 /*
- * ld puts a section at a multiple of 8.  Of the entries that a bisection reads of one
- * at @offset from a cache line, 16 or 32, none is in two lines, or each.
+ * ld aligns a section to 8.  For a section at @offset 16 or 32 from a cache line, none
+ * or all of the entries that a bisection reads span two lines.
  */
 static bool make_table(struct table *t, size_t offset)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Damages sections, a byte at a time, and compares what the decoder of the
- * kernel and libsframe refuse and what they still say.  Where they differ a
- * test of the cause must find out why; libsframe may die, which counts too.
+ * Damages sections, a byte at a time, and compares what the decoder of the kernel and
+ * libsframe refuse and what they still say.  Where they differ a test must find the
+ * cause; libsframe may die, which counts, too.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static bool collect_pcs(const char *data, size_t size)
 	return nr;
 }
 
-/* The parts that the header names lie in the section. */
+/* Are the parts that the header names within the section? */
 static bool parts_fit(const struct sframe_header *hdr, size_t size)
 {
 	u64 parts = sizeof(*hdr) + hdr->auxhdr_len;
@@ -148,7 +148,7 @@ static void compare(struct sframe_section *sec, struct lib_section *lib, s64 pc,
 
 	if (!ret && !take_common(&ours))
 		ret = -EPROTO;
-	/* That a function has no FRE is an error to libsframe. */
+	/* A function without FREs is an error to libsframe. */
 	if (ret == -ENODATA)
 		ret = -EINVAL;
 	alive = fence_survives(lib_ret = lib_find(lib, pc, &theirs));

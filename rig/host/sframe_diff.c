@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compares the SFrame decoder of the kernel with libsframe and with DWARF CFI,
- * at both sides of each boundary between rules of the given ELF files and at
- * random addresses.
+ * Compares the SFrame decoder of the kernel with libsframe and with DWARF CFI, on both
+ * sides of each boundary between rules of the given ELF files and at random addresses.
  *
- * Both decoders are given the section in the same block of memory; addresses here are
+ * Both decoders get the section in the same block of memory; addresses here are
  * relative to its start.
  */
 #include <errno.h>

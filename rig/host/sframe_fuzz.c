@@ -69,7 +69,7 @@ static void try_ip(const struct sframe_section *sec, unsigned long ip)
 	check_loc(&rule.fp, true, true);
 }
 
-/* What cannot be read is told, or not needed. */
+/* What cannot be read is reported, or not needed. */
 static void try_faults(const struct sframe_section *sec, unsigned long ip)
 {
 	struct unwind_rule rule;
@@ -105,7 +105,7 @@ static void try_fdes(const struct sframe_section *sec,
 	}
 }
 
-/* Of a small section, at one address of the functions that it may have. */
+/* For a small section, at one address of the functions that it may have. */
 static void try_cuts(const struct sframe_section *sec,
 		     const struct choice *choice)
 {
@@ -127,7 +127,7 @@ static void try_cuts(const struct sframe_section *sec,
 	}
 	user_arena.fault = sec->start + sizeof(struct sframe_header) - 1;
 	require(sframe_read_header(&unread) == -EFAULT);
-	/* Nor is it looked at where its last byte is not in user space. */
+	/* It is not looked at, either, if its last byte is not in user space. */
 	user_arena.fault = user_arena.end--;
 	require(sframe_find(sec, sec->start, &rule) == -EFAULT);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libsframe behind the kernel's types: what it says of an address, and small
+ * libsframe, wrapped in the kernel's types: what it says about an address, and small
  * sections that it encodes from the functions of a large one.
  */
 #include <errno.h>
@@ -217,7 +217,7 @@ int lib_find(struct lib_section *lib, s64 pc, struct unwind_rule *rule)
 	       flex_rule(lib, &row, rule) : default_rule(lib, &row, rule);
 }
 
-/* Nothing but libsframe's own lookup. */
+/* Only libsframe's own lookup. */
 int lib_look(struct lib_section *lib, s64 pc)
 {
 	sframe_frame_row_entry row;
@@ -225,7 +225,7 @@ int lib_look(struct lib_section *lib, s64 pc)
 	return sframe_find_fre(lib->ctx, pc, &row);
 }
 
-/* Whether the words of a row are those that its kind of FDE has. */
+/* Does a row have the words of its kind of FDE? */
 static bool words_fit(struct lib_section *lib, const struct funcdesc *fd,
 		      const sframe_frame_row_entry *row)
 {
@@ -253,7 +253,7 @@ static bool words_fit(struct lib_section *lib, const struct funcdesc *fd,
 	return i == nr && has_ra;
 }
 
-/* From the start of the function on; one that libsframe refuses takes a byte. */
+/* From the start of the function; a row that libsframe refuses takes a byte. */
 static bool rows_ascend(struct lib_section *lib, u32 fde, u32 nr)
 {
 	sframe_frame_row_entry row;
@@ -289,8 +289,8 @@ static bool is_found_far_away(struct lib_section *lib, s64 pc)
 }
 
 /*
- * Why the kernel may refuse what libsframe takes, by what libsframe has read, or
- * NULL.  With @either the two may also find one row and another.
+ * Why the kernel may refuse what libsframe accepts, according to what libsframe has
+ * read, or NULL.  With @either each may find a different row.
  */
 const char *lib_doubt(struct lib_section *lib, s64 pc, bool *either)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * libsframe behind the kernel's types: its header and the kernel's have names
- * in common and cannot be included together.
+ * libsframe, wrapped in the kernel's types: its header and the kernel's have names in
+ * common and cannot be included together.
  */
 #ifndef HOST_SFRAME_LIB_H
 #define HOST_SFRAME_LIB_H

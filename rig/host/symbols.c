@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions by their symbols, and which of them are of objects that have no
- * SFrame: those that come with the compiler.
+ * Functions by their symbols, and which of them are in objects without SFrame: those
+ * that come with the compiler.
  */
 #include <gelf.h>
 #include <stdlib.h>

@@ -79,7 +79,7 @@ void third_close(struct third *third)
 	free(third);
 }
 
-/* The next address at either side of a boundary between rows. */
+/* The next address on either side of a boundary between rows. */
 bool third_next(struct third *third, s64 *pc)
 {
 	const struct cfi_fde *fde;
@@ -108,7 +108,7 @@ bool third_next(struct third *third, s64 *pc)
 	return true;
 }
 
-/* A signal frame of which SFrame cannot say all has no rows there. */
+/* A signal frame that SFrame cannot fully express has no rows there. */
 static bool same_flags(const struct point *point)
 {
 	u32 ours = point->rule->flags, row = point->row.rule.flags;

@@ -10,7 +10,7 @@
 #include "rule.h"
 
 /**
- * struct point - what is said of an address
+ * struct point - what is said about an address
  * @elf: the file
  * @cfi: its CFI
  * @addr: the address
@@ -35,7 +35,7 @@ struct point {
  * struct cause - a class of disagreement
  * @whose: whose fault it is
  * @what: what it is
- * @test: whether it is the cause
+ * @test: finds out whether it is the cause
  */
 struct cause {
 	const char *whose;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a watcher has seen of the accesses of a reader. */
+/* What a watcher has seen of a reader's accesses. */
 #ifndef WATCHED_H
 #define WATCHED_H
 
@@ -16,7 +16,7 @@ static inline void note(unsigned long addr)
 		seen[nr_seen++] = addr;
 }
 
-/* The place in what was seen of the first load in the range, from @from on. */
+/* The index of the first load in the range, from @from on. */
 static inline unsigned int first(unsigned int from, const void *start, size_t len)
 {
 	while (from < nr_seen && seen[from] - (unsigned long)start >= len)

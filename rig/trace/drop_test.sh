@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Stacks in a buffer that overflows all the time, while threads come and go with
-# ids that are used again, move between CPUs and execute programs: none may be
-# joined to a wrong event.  Prints TAP.
+# reused ids, move between CPUs and execute programs: none may be joined to a wrong
+# event.  Prints TAP.
 #
 # TRACE_STACKS is how many stacks are joined in each mode of the buffer.
 
@@ -16,7 +16,7 @@ program=$here/truth_load
 "$program" --map > "$work/map"
 result $? "the program says where its functions are"
 
-# The ids of tasks are few, so that each comes again soon.
+# There are few ids of tasks, so that each is reused soon.
 pid_max=$(cat /proc/sys/kernel/pid_max)
 trap 'echo "$pid_max" > /proc/sys/kernel/pid_max; rm -rf "$work"' EXIT
 echo 400 > /proc/sys/kernel/pid_max
@@ -40,7 +40,7 @@ start()
 	load=$!
 }
 
-# join NAME OVERWRITE SELECT [OPTION] - what truth_join says of so many stacks
+# join NAME OVERWRITE SELECT [OPTION] - the verdict of truth_join on so many stacks
 join()
 {
 	add_instance "$1" || return

@@ -48,7 +48,7 @@ fact()
 	awk -v key="$2" '$1 == key { print $NF; exit }' "$work/$1"
 }
 
-# Each id has the path and the build-id of the file that lies there.
+# Each id has the path and the build-id of the file that is there.
 check_files()
 {
 	bad=0 files=0

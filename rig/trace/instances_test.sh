@@ -98,7 +98,7 @@ switched()
 	remove_instance switched
 }
 
-# A sleeping task owes a stack to an instance that is gone when it wakes up.
+# A sleeping task owes a stack to an instance that no longer exists when it wakes up.
 removed()
 {
 	for i in $(seq 10); do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh disable=SC2034,SC2154
 #
-# What the tests of the trace share; here is the directory they are in.
+# Shared by the tests of the trace; $here is the directory they are in.
 
 # shellcheck source=../../scripts/check/tap.sh
 . "$here/tap.sh"
@@ -34,7 +34,7 @@ set_in()
 remove_instance()
 {
 	set_in "$1" events/enable 0
-	# what was killed has to let go of its files
+	# killed processes have to release their files
 	for _ in $(seq 100); do
 		! rmdir "$tracing/instances/$1" 2> /dev/null || return 0
 		usleep 50000

@@ -35,7 +35,7 @@ struct slot {
 	int tid, type, number;
 };
 
-struct asked {				/* an event, and the cookie behind it */
+struct asked {				/* an event, and the cookie after it */
 	uint64_t cookie;
 	int tid, type, number;
 };
@@ -323,7 +323,7 @@ static void count_joined(const struct asked *asked, struct stack *stack)
 	trace.joined_stacks++;
 }
 
-/* To join is not for nothing: only when there may be enough. */
+/* Joining has a cost: only when there may be enough. */
 static bool enough(unsigned long wanted)
 {
 	static unsigned long next;

@@ -6,7 +6,7 @@
  * usage: truth_load --map
  *        truth_load MARKER SECONDS PROCESSES [COUNT]
  *
- * --map prints where the functions lie in this file. Otherwise so many processes
+ * --map prints where the functions are in this file. Otherwise so many processes
  * start a thread after the other, each for some writes, move between CPUs, fork,
  * and execute this program again, which with COUNT only writes that often.
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Linked to each of libsframe's own tests: what the test gives to libsframe
- * goes to the decoder of the kernel as well, which has to refuse it for a reason
- * or to say the same of every address around, and of those the test asks for.
+ * Linked to each of libsframe's own tests: what the test passes to libsframe also goes
+ * to the kernel's decoder, which has to refuse it for a reason or agree about every
+ * address around, and about those that the test asks for.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static bool compare(s64 pc, u32 *rules)
 	return false;
 }
 
-/* What the head of @buf says must happen to it, and why. */
+/* What must happen to it according to the head of @buf, and why. */
 static int expected(const unsigned char *buf, size_t size, const char **why)
 {
 	*why = "too short";

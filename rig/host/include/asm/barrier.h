@@ -2,7 +2,7 @@
 #ifndef HOST_ASM_BARRIER_H
 #define HOST_ASM_BARRIER_H
 
-/* Its user says what it pairs with. */
+/* The caller says what it pairs with. */
 #define smp_rmb()	__atomic_thread_fence(__ATOMIC_ACQUIRE)
 
 #endif /* HOST_ASM_BARRIER_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * User access for the decoder outside the kernel.  User memory is one arena.  A
- * load or prefetch that the kernel would do without any check ends the program
- * unless it lies in the window, and with it in the arena.
+ * User access for the decoder outside the kernel.  User memory is one arena.  A load or
+ * prefetch that the kernel would do without any check ends the program unless it is in
+ * the window, and so in the arena.
  */
 #ifndef HOST_LINUX_UACCESS_H
 #define HOST_LINUX_UACCESS_H
@@ -12,13 +12,13 @@
 #include <string.h>
 
 /**
- * struct user_arena - the user memory there is
+ * struct user_arena - all of user memory
  * @start: its first byte
  * @end: its end
  * @fault: first byte of it that is not mapped
  * @window_start: start of the range that may be read now
  * @window_end: end of that range; @window_start outside of a window
- * @loads: how many there were
+ * @loads: number of loads
  */
 struct user_arena {
 	unsigned long start;
@@ -31,7 +31,7 @@ struct user_arena {
 
 extern struct user_arena user_arena;
 
-/* The arena is all there is, so that a bound of user space is one of it. */
+/* The arena is all of user memory, so its end is that of user space. */
 #define TASK_SIZE_MAX		(user_arena.end)
 #define pagefault_disabled()	false
 

@@ -4,7 +4,7 @@
 
 #include <linux/uaccess.h>
 
-/* Its user says what it pairs with. */
+/* The caller says what it pairs with. */
 #define smp_rmb()	user_barrier()
 
 #endif /* HOST_ASM_BARRIER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * As much of KUnit as the tests of the readers need, for them to run on the
- * host: one suite is one program, which prints TAP.
+ * As much of KUnit as the readers' tests need to run on the host: each suite is a
+ * program, which prints TAP.
  */
 #ifndef HOST_KUNIT_TEST_H
 #define HOST_KUNIT_TEST_H
@@ -35,7 +35,7 @@ struct kunit_suite {
 
 #define KUNIT_CASE(fn)	{ #fn, fn }
 
-/* What a test allocates goes with the program. */
+/* What a test allocates is freed with the program. */
 #define kunit_kzalloc(test, size, flags)					\
 	((void)(test), (void)(flags), calloc(1, size))
 #define kunit_kcalloc(test, nr, size, flags)				\

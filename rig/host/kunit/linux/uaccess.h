@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * User memory of a few pages that can be mapped, touched and unmapped: all of it
- * lies below what else the program has.  A load or prefetch that the kernel would do
- * without any check ends the program unless it lies in the window.
+ * User memory of a few pages that can be mapped, touched and unmapped: all of it is
+ * below everything else in the program.  A load or prefetch that the kernel would do
+ * without any check ends the program unless it is in the window.
  */
 #ifndef HOST_LINUX_UACCESS_H
 #define HOST_LINUX_UACCESS_H
@@ -27,7 +27,7 @@ bool pagefault_disabled(void);
 bool user_read_access_begin(const void *ptr, unsigned long len);
 void user_read_access_end(void);
 
-/* In the window: whether the load can be done without a fault. */
+/* In the window: can the load be done without a fault? */
 bool user_load(void *to, unsigned long addr, unsigned long len);
 void unwind_user_prefetch(unsigned long addr);
 
@@ -44,7 +44,7 @@ do {									\
 #define get_user(val, ptr)						\
 	((int)copy_from_user(&(val), ptr, sizeof(*(ptr))))
 
-/* Called ahead of each load with its address, or with 0 by a barrier. */
+/* Called before each load with its address, or with 0 by a barrier. */
 extern void (*user_watch)(unsigned long addr);
 void user_barrier(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * User access for the decoder where it is timed: what a load or a prefetch is in
- * the kernel, with nothing around it.
+ * User access for timing the decoder: what a load or a prefetch is in the kernel, with
+ * nothing around it.
  */
 #ifndef HOST_PLAIN_LINUX_UACCESS_H
 #define HOST_PLAIN_LINUX_UACCESS_H
@@ -29,7 +29,7 @@ static inline void unwind_user_prefetch(unsigned long addr)
 	__builtin_prefetch((const void *)addr);
 }
 
-/* Never taken, but for all the compiler knows. */
+/* Never taken, but the compiler does not know that. */
 #define unsafe_get_user(val, ptr, label)				\
 do {									\
 	typedef __typeof__(*(ptr)) __attribute__((aligned(1))) loose;	\

@@ -6,7 +6,7 @@
 
 #define current		NULL
 
-/* Nobody kills who decodes. */
+/* Nobody kills the decoder. */
 static inline bool fatal_signal_pending(const void *task)
 {
 	return task != current;

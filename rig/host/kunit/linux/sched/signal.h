@@ -6,7 +6,7 @@
 
 #define current		NULL
 
-/* Whether who reads is being killed. */
+/* Is the reading task being killed? */
 extern bool user_killed;
 
 static inline bool fatal_signal_pending(const void *task)
