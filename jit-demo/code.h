@@ -15,18 +15,18 @@ void code_close(struct engine *engine);
 struct code *code_new(struct engine *engine, int tier);
 
 /*
- * Gives what was emitted an address, says how it is unwound and only then
+ * Gives the emitted code an address, publishes how to unwind it and only then
  * returns, so that the code can be reached.
  */
 void code_publish(struct engine *engine, struct code *code, const char *name);
 
-/* Nothing leads there any more, but some frame may be in it. */
+/* Nothing leads there any more, but frames may be in it. */
 void code_replace(struct engine *engine, struct code *code);
 
 /* No frame is in it, and nothing leads there. */
 void code_retire(struct engine *engine, struct code *code);
 
-/* All that was replaced and that nobody is in any more. */
+/* All code that was replaced and has no frames any more. */
 void code_sweep(struct engine *engine);
 
 /* Drops the rows of retired code; all but what came first is retired. */

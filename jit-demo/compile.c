@@ -113,7 +113,7 @@ static bool is_known(const struct compiler *c, const struct node *node,
 	return node->kind == NODE_NUMBER;
 }
 
-/* Tier 2: what can be had in any register without a detour over the stack. */
+/* Tier 2: values available in any register without using the stack. */
 static bool gen_simple(struct compiler *c, enum reg to, const struct node *node)
 {
 	int64_t value;
@@ -182,7 +182,7 @@ static void gen_poll(struct compiler *c)
 	emit_label(c->e, &skip);
 }
 
-/* Division by what could make the processor trap is done by C. */
+/* Division that could trap is done in C. */
 static void gen_division(struct compiler *c, const struct node *node)
 {
 	struct node a = *node->a, b = *node->b;

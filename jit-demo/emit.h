@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Machine code of x86-64, and beside it how it is unwound: whatever changes
- * where the caller's values are tells the row builder of libcodectl.
+ * Machine code of x86-64, and how to unwind it: whatever changes where the caller's
+ * values are reports that to the row builder of libcodectl.
  */
 #ifndef EMIT_H
 #define EMIT_H

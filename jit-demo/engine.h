@@ -30,7 +30,7 @@ struct code {
 	uint32_t len;		/* 0: not in use */
 	uint32_t id;		/* never used again */
 	int tier;
-	bool retiring;		/* nobody gets here, but some may be here */
+	bool retiring;		/* no more calls; frames may remain */
 };
 
 /* A function of a program that is loaded; calls go through @entry. */
@@ -81,7 +81,7 @@ struct engine {
 	struct engine_options options;
 	struct codectl_region *region;
 	struct heap heap;
-	uint8_t *edge;			/* behind what stays for ever */
+	uint8_t *edge;			/* after what stays forever */
 	struct place places[MAX_PROGRAMS];
 	unsigned int nr_places, next_place;
 	unsigned int next_code, nr_retiring;

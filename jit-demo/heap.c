@@ -81,7 +81,7 @@ void *heap_reuse(struct heap *heap, size_t len)
 	return NULL;
 }
 
-/* Whether the hole reaches the one behind it, which then is part of it. */
+/* Does the hole reach the next one?  Then that becomes part of it. */
 static void join_holes(struct heap *heap, int i)
 {
 	struct hole *hole = &heap->holes[i];
@@ -93,7 +93,7 @@ static void join_holes(struct heap *heap, int i)
 	remove_hole(heap, i + 1);
 }
 
-/* Where there is no room to remember it, the memory is lost until a rewind. */
+/* Without room to remember it, the memory is lost until a rewind. */
 void heap_free(struct heap *heap, void *start, size_t len)
 {
 	int i = 0;

@@ -25,7 +25,7 @@ struct heap {
 	struct hole holes[HEAP_HOLES];	/* sorted, no two of them adjacent */
 };
 
-/* Anonymous memory: perf(1) has names for code in that only. */
+/* Anonymous memory: perf(1) only has names for code there. */
 void heap_open(struct heap *heap, size_t len, bool descending);
 void heap_close(struct heap *heap);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * jit-demo: compiles programs while they run, and lets the kernel know of it
+ * jit-demo: compiles programs while they run, and registers the code with the kernel
  * through libcodectl.
  *
  * usage: jit-demo [-t THREADS] [-n ROUNDS] [-w SECONDS] [-m] [-k] [-d] [-g] [-r]

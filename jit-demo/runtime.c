@@ -63,7 +63,7 @@ static FRAME int64_t rt_print(struct engine *engine, int64_t value)
 	return value;
 }
 
-/* Names for who traces them: loops and functions get here when one asks. */
+/* Names for tracers: loops and functions get here when one asks. */
 static FRAME int64_t rt_poll(struct engine *engine)
 {
 	(void)engine;

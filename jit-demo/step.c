@@ -34,7 +34,7 @@ static uint64_t word_at(uint64_t address)
 	return *(const uint64_t *)address;
 }
 
-/* What the last instruction was, by what it has done. */
+/* The kind of the last instruction, by its effect. */
 static bool was_call(uint64_t sp)
 {
 	return sp == step.sp - 8 && word_at(sp) > step.ip &&
@@ -94,7 +94,7 @@ static void on_trap(int sig, siginfo_t *info, void *arg)
 		regs[REG_EFL] &= ~TRAP_FLAG;
 }
 
-/* Below the red zone of the function that this gets part of. */
+/* Below the red zone of the function that this becomes part of. */
 static void add_flags(uint64_t set)
 {
 	asm volatile("lea -128(%%rsp), %%rsp\n\t"

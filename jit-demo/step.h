@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executes a thread instruction by instruction, knows from its calls and
- * returns where each frame is, and compares that with the rows.
+ * Executes a thread instruction by instruction, tracks each frame by its calls and
+ * returns, and compares that with the rows.
  */
 #ifndef STEP_H
 #define STEP_H

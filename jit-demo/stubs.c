@@ -36,8 +36,8 @@ static void make_enter(struct engine *engine)
 }
 
 /*
- * To C.  Compiled code does not care for how the stack is aligned, so there
- * has to be a base other than the stack pointer.
+ * To C.  Compiled code does not align the stack, so a base other than the stack
+ * pointer is needed.
  */
 static void *make_glue(struct engine *engine, const struct builtin *builtin)
 {

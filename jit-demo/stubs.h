@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Code that no program has written. */
+/* Code that belongs to no program. */
 #ifndef STUBS_H
 #define STUBS_H
 
@@ -8,7 +8,7 @@
 /* What every program needs: the way in, the ways out, the way to the compiler. */
 void stubs_open(struct engine *engine);
 
-/* What a function is until it is compiled. */
+/* Stands for a function until it is compiled. */
 struct code *stubs_make(struct engine *engine, int slot, const char *name);
 
 #endif /* STUBS_H */

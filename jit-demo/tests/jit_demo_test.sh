@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Tests of jit-demo, as TAP: what its programs print, the rows of each
-# instruction, and where the kernel unwinds them, names and stacks.
+# Tests of jit-demo, as TAP: what its programs print, the rows of each instruction
+# and, if the kernel unwinds them, names and stacks.
 #
 # DEMO is the directory with stackdump and markcheck.  Without
 # EXPECT_ALL_FEATURES, what needs codectl(2) is skipped where it is not there.
@@ -34,7 +34,7 @@ prints()
 	result $? "the programs print what they have to, $what"
 }
 
-# sum KEY - of the values behind it in the log
+# sum KEY - of the values after it in the log
 sum()
 {
 	awk -v key="$1" '
@@ -81,7 +81,7 @@ sed 's/^#= 649$/#= 648/' "$here/programs/collatz.jd" > "$out/wrong.jd"
 	grep -q 'wrong printed something else' "$out/error"
 result $? "it fails where a program prints something else"
 
-# Every instruction that is executed, against what the calls have done.
+# Every executed instruction, compared with what the calls have done.
 programs="$here/programs/fib.jd $here/programs/tree.jd"
 jit_demo -s $steps > /dev/null && [ "$(sum wrong)" = 0 ]
 result $? "rows are right at each instruction"
@@ -218,7 +218,7 @@ perf_control()
 		timeout $seconds head -n 1 "$out/ack" > "$out/answer"
 }
 
-# perf comes to a process that runs, and ftrace beside it asks for all names.
+# perf attaches to a running process, and ftrace requests all names as well.
 perf_names()
 {
 	start_loop
@@ -276,7 +276,7 @@ mark_check "code that is kept" 0 0 -k -t 2 -n $((2 * rounds))
 mark_check "code that grows up" 0 0 -t 2 -n $rounds
 mark_check "interrupted by signals" 0 10 -i -t 2 -n $rounds
 mark_check "code that grows down" 0 0 -d -t 2 -n $rounds
-# where rows are rewritten under compiled code, a stack may end early
+# if rows are rewritten under compiled code, a stack may end early
 mark_check "addresses used again at once" 10 0 -r -t 2 -n $rounds
 
 # Names: the functions of each program, and no frame of theirs without one.
