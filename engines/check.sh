@@ -6,8 +6,8 @@
 # Walks the stacks of ENGINE's programs in DIR/root, which ENGINE/make-root.sh has made, from
 # a signal handler, by what they publish, and compares with what the engine knows: walk/walk.c
 # with ENGINE/tests/truth.c. The libcodectl is that of BUILD, where configure and make were
-# called. ENGINE/tests/run says what is run. Fails if a stack was wrong, or if less was seen
-# than should be. It needs no kernel with codectl(2), but root, for chroot().
+# called. ENGINE/tests/run says what to run. Fails if a stack was wrong, or if too little was
+# seen. It needs no kernel with codectl(2), but root, for chroot().
 
 set -eu -o pipefail
 

@@ -6,8 +6,8 @@
 # What libcodectl-preload costs when nobody takes stacks: instructions of programs without
 # LIBRARY and with it preloaded, as callgrind counts them, children excepted, and their
 # ratio, as a table in OUT/cost.md. It needs no codectl(2). Fails if a ratio is more than
-# 1.01, but for a program that does nothing: of that the dynamic linker's work for one more
-# library is a share.
+# 1.01, except for a program that does nothing: there the dynamic linker's work for one more
+# library counts.
 
 set -eu -o pipefail
 

@@ -31,7 +31,7 @@ static _Noreturn void die(const char *what)
 	exit(2);
 }
 
-/* Counts those of what this process starts. */
+/* Counts those of processes that this one starts. */
 static int count_calls(void)
 {
 	struct perf_event_attr attr = {
@@ -74,7 +74,7 @@ static void run(char **argv)
 	int err, status;
 	pid_t pid;
 
-	/* Where it reads from a file. */
+	/* If it reads from a file. */
 	lseek(STDIN_FILENO, 0, SEEK_SET);
 	err = posix_spawn(&pid, argv[0], NULL, NULL, argv, environ);
 	if (err) {
@@ -87,7 +87,7 @@ static void run(char **argv)
 	}
 }
 
-/* Of all that has ended. */
+/* For all processes that have ended. */
 static uint64_t spent(long *memory)
 {
 	struct rusage usage;

@@ -18,7 +18,7 @@ in_root()
 	chroot $root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
 }
 
-# What perf records, what it does with that, and how it reads it.
+# How perf records, processes and reads its data.
 how='--call-graph fp,defer' then='' read=''
 
 # take NAME FILES COMMAND... - stacks of the command in the root, with tables of FILES there,

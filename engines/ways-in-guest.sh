@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What ways.sh has the guest do: all that the file "ways" of the engine says.
+# What the guest does for ways.sh: everything in the file "ways" of the engine.
 
 set -eu
 

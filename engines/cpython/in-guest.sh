@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What ../guest.sh has the guest do: Debian's Python 3.15 with its compiler, as it is, with
+# What the guest does for ../guest.sh: Debian's Python 3.15 with its compiler, as it is, with
 # jitdump, with tables, and with the preload, at work on bench/load.py; what is recorded
 # goes to /out. The file "settings" has seconds, for the last, and hertz.
 
@@ -14,7 +14,7 @@ set -eu
 . "${0%/*}/../take.sh"
 python=/usr/bin/python3.15
 
-# What is mapped once all is imported.
+# The files that are mapped once everything is imported.
 objects()
 {
 	in_root $python -c 'import functools, json, re, time, zlib

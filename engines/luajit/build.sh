@@ -27,6 +27,6 @@ tar -x --strip-components=1 -C "$dir" -f "$source"
 for file in ${PATCHES-"$here"/patches/*.patch}; do
 	patch -s -d "$dir" -p1 < "$file" || die "$file does not apply to $source"
 done
-# As Debian has it, without the shared library.
+# As in Debian, without the shared library.
 make -s -C "$dir/src" BUILDMODE=static PREFIX=/usr XCFLAGS=-DLUAJIT_ENABLE_LUA52COMPAT E=@: "$@" > "$dir/log" 2>&1 ||
 	die "see $dir/log: $(grep -m 1 -i error "$dir/log")"

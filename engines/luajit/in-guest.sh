@@ -3,7 +3,7 @@
 #
 # usage: in-guest.sh SECONDS
 #
-# What guest.sh has the guest do; what is recorded goes to /out.
+# What the guest does for guest.sh; recordings go to /out.
 
 # Words of commands are to be split:
 # shellcheck disable=SC2046,SC2086

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A JVMTI agent: tells the kernel how to walk through the code of HotSpot.
+ * A JVMTI agent: tells the kernel how to walk through HotSpot's code.
  *
  * Events come from several threads; one lock is around all that is published.  What
  * fails for one piece of code leaves that without rules; what fails for all of them
@@ -162,7 +162,7 @@ static void JNICALL on_init(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
 	(void)jni;
 	(void)thread;
-	/* The VM has told of methods, but not of stubs that it made early. */
+	/* The VM has reported methods, but not stubs that it made early. */
 	(*jvmti)->GenerateEvents(jvmti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
 }
 
@@ -233,7 +233,7 @@ static jvmtiError enable(jvmtiEnv *jvmti)
 	return error;
 }
 
-/* NULL: it does nothing, and has said why. */
+/* NULL: it does nothing, and has printed why. */
 static jvmtiEnv *start(JavaVM *vm, const char *options)
 {
 	const char *missing;
@@ -258,7 +258,7 @@ static jvmtiEnv *start(JavaVM *vm, const char *options)
 	return jvmti;
 }
 
-/* A program runs also where this does not work. */
+/* A program runs even if this does not work. */
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
 	(void)reserved;

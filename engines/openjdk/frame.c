@@ -197,7 +197,7 @@ static void store(struct frame *frame, const struct insn *insn, int reg)
 		return;
 	if (reg == REG_FP && !frame->fp && to >= USUAL)
 		frame->fp = to;
-	/* HotSpot puts it where the place was held free. */
+	/* HotSpot puts it into the reserved place. */
 	if (frame->ra == NOWHERE &&
 	    (reg == frame->ra_reg || (insn->base == REG_FP && to == WORD)))
 		frame->ra = to;
@@ -326,7 +326,7 @@ void frame_step(struct frame *frame, const struct insn *insn)
 		push(frame, -1);
 	else if (insn->modrm)
 		step_two(frame, insn);
-	/* What makes a frame comes without anything in between. */
+	/* The instructions that make a frame are consecutive. */
 	if (made == frame->made && frame->interpreted == interpreted)
 		frame->made = 0;
 }

@@ -3,7 +3,7 @@
 #define FRAME_H
 
 /*
- * Where the caller's values are at some instruction, and what instructions do to that.
+ * Where the caller's values are at an instruction, and how instructions change that.
  */
 
 #include <stdbool.h>
@@ -43,14 +43,14 @@ struct frame {
 	bool aligned;
 };
 
-/* Whether nothing is known of the caller. */
+/* Is nothing known of the caller? */
 bool frame_is_lost(const struct frame *frame);
 
 void frame_begin(struct frame *frame, enum code_state state, uint32_t size);
 /* @by_sp: by SP where both it and FP would do. */
 void frame_row(const struct frame *frame, bool by_sp, struct code_jit_unwind_fre *row);
 
-/* What @insn does, if it is one of those that HotSpot makes frames of. */
+/* Applies @insn, if it is one that HotSpot uses to make frames. */
 void frame_step(struct frame *frame, const struct insn *insn);
 
 /* FP gets a value that is not the caller's. */

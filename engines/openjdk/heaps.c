@@ -15,8 +15,8 @@ static struct {
 static unsigned int nr_regions;
 
 /*
- * What is published, in a tree of tsearch(): the VM may use addresses again before it
- * has told that a method is gone.
+ * What is published, in a tree of tsearch(): the VM may reuse addresses before it has
+ * reported that a method is gone.
  */
 struct published {
 	uint64_t start;

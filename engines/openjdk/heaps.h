@@ -18,11 +18,11 @@
 int heaps_open(void);
 bool heaps_opened(void);
 
-/* As codectl_region_add(), but what was published there before goes. */
+/* As codectl_region_add(), but removes what was published there before. */
 int heaps_add(uint64_t start, uint64_t len, const struct code_jit_unwind_fre *fre,
 	      unsigned int nr, const char *name);
 
-/* What was published in the range, in part at least, is not there any more. */
+/* Removes what was published at least partly in the range. */
 void heaps_retire(uint64_t start, uint64_t len);
 
 #endif /* HEAPS_H */

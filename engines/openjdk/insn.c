@@ -128,7 +128,7 @@ static int32_t number_before(const uint8_t *end, unsigned int size)
 	return number;
 }
 
-/* What begins with a VEX or EVEX prefix; counts as far as the opcode. */
+/* Instructions with a VEX or EVEX prefix; counts up to the opcode. */
 static unsigned int kind_of_vex(const uint8_t *bytes, uint32_t *len)
 {
 	unsigned int map = 1, kind;
@@ -244,7 +244,7 @@ static bool decode_other(const uint8_t *bytes, uint32_t left, struct insn *insn)
 	insn->may_write_fp = insn->reg == REG_FP;
 	if (insn->modrm)
 		fill_operands(insn, bytes + from.raw.modrm.offset, rex);
-	/* What is in the other fields of a VEX prefix need not be told apart. */
+	/* The other fields of a VEX prefix need not be distinguished. */
 	if (from.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY) {
 		insn->may_write_fp = true;
 	} else if (from.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
@@ -283,7 +283,7 @@ static bool decode_frequent(const uint8_t *bytes, uint32_t left, bool moves, str
 	insn->ends = kind & ENDS;
 	insn->leads = kind & JUMP;
 	insn->number = size ? number_before(bytes + len, size) : 0;
-	/* A call of the next instruction is for what it pushes. */
+	/* A call of the next instruction is made for what it pushes. */
 	insn->plain = is_plain(kind, modrm, rex, moves) && !(kind & CALL && !insn->number);
 	if (insn->plain)
 		return true;

@@ -8,8 +8,8 @@
 
 /*
  * Code is read once from its start to its end.  What is known at a branch is kept for
- * the place that it leads to; where a place is only reached by branches from behind
- * it, the code is read once more, and again where that leads to further such places.
+ * the place that it leads to; if a place is only reached by branches from after it, the
+ * code is read once more, and again if that leads to further such places.
  */
 #define MAX_TIMES	8
 
@@ -70,7 +70,7 @@ static unsigned int number_of(struct rows *rows, const struct frame *frame)
 	return ++rows->nr_frames;
 }
 
-/* Whether what is known now is what was found at @off, which has been read. */
+/* Is what is known now the same as what was found at @off, which has been read? */
 static bool agrees(const struct reader *r, uint32_t off)
 {
 	const struct rows *rows = r->rows;
@@ -144,7 +144,7 @@ static int begin_row(struct reader *r, uint32_t off)
 	return 0;
 }
 
-/* What frame_step() does not know of. */
+/* Instructions that frame_step() does not know. */
 static void step_unusual(struct reader *r, uint32_t off, const struct frame *before,
 			 const struct insn *insn)
 {

@@ -148,7 +148,7 @@ static int read_codelet(const struct vm_codelet *codelet, uint64_t whole)
 	return ret ? ret : append(codelet->start - whole);
 }
 
-/* The VM tells of it again when asked for what it made early. */
+/* The VM reports it again when asked for what it made early. */
 static int add_interpreter(uint64_t start, uint64_t len)
 {
 	static uint64_t added;
@@ -322,11 +322,11 @@ static int add_stub(uint64_t start, uint64_t end, const char *name)
 	unsigned int at = first_after(start);
 	int ret;
 
-	/* The VM tells of all once more when asked for those that it made early. */
+	/* The VM reports all of them again when asked for those that it made early. */
 	if (at < nr_stubs && stubs[at].start == start && stubs[at].end == end &&
 	    same_name(stubs[at].name, name))
 		return 0;
-	/* A blob that is told of after what is in it says nothing new. */
+	/* A blob that is reported after its contents says nothing new. */
 	if (at < nr_stubs && start <= stubs[at].start && stubs[at].end <= end &&
 	    end - start > stubs[at].end - stubs[at].start)
 		return 0;
@@ -337,7 +337,7 @@ static int add_stub(uint64_t start, uint64_t end, const char *name)
 	return ret ? ret : publish(at);
 }
 
-/* Memory that compilers write to: what is in there does not run. */
+/* Memory that compilers write to: code there does not run. */
 static bool is_buffer(const char *name)
 {
 	return strcasestr(name, "buffer") || strstr(name, "scratch") ||

@@ -3,8 +3,8 @@
 #define STUBS_H
 
 /*
- * What of the code cache is no method: the interpreter, adapters, stubs.  One thread
- * at a time.
+ * The parts of the code cache that are no methods: the interpreter, adapters, stubs.
+ * One thread at a time.
  */
 
 #include <stdint.h>

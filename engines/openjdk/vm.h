@@ -3,7 +3,7 @@
 #define VM_H
 
 /*
- * What HotSpot says of its code cache in the tables that it exports for debuggers.
+ * What HotSpot reports about its code cache in the tables it exports for debuggers.
  */
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What ../guest.sh has the guest do: Debian 12's qemu-user as it is, with tables, and with the
+# What the guest does for ../guest.sh: Debian 12's qemu-user as it is, with tables, and with the
 # preload, and the patched one, all with the same work; what is recorded goes to /out. The
 # file "settings" has seconds, for the last two, and hertz.
 

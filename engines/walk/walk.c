@@ -28,7 +28,7 @@
 #define MAX_OBJECTS	64
 #define MAX_TOLD	10
 #define TICK_NS		500000
-/* What the code before main() is long at most. */
+/* Maximum length of the code before main(). */
 #define START_SIZE	64
 
 static struct {
@@ -202,7 +202,7 @@ __attribute__((__constructor__)) static void begin(void)
 	struct itimerspec every = { { 0, TICK_NS }, { 0, TICK_NS } };
 	timer_t timer;
 
-	/* Not in what the program runs. */
+	/* Not in programs that this one runs. */
 	unsetenv("LD_PRELOAD");
 	entry = getauxval(AT_ENTRY);
 	dl_iterate_phdr(add_object, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks the stack of an unchanged program at each tick of a timer, and has who knows the
- * engine say whether what was found is right.
+ * Walks the stack of an unchanged program at each tick of a timer, and has code that knows
+ * the engine say whether the result is right.
  */
 #ifndef WALK_H
 #define WALK_H
@@ -32,7 +32,7 @@ struct walk_frame {
  */
 bool truth_ready(void);
 bool truth_judge(const struct walk_frame *frames, int nr, const char **why);
-/* Whether compiled code is known to have no rule at @ip, so that a stack ends there. */
+/* Is compiled code known to have no rule at @ip, so that a stack ends there? */
 bool truth_has_none(uint64_t ip);
 /* What else there is to count, printed after what walk.c has counted, in one line. */
 void truth_report(void);

@@ -5,7 +5,7 @@
  * walk finds there, one for each, and always as far below its CFA, if all frames up to it
  * are right.  What is compiled has been called by a function that has one.
  *
- * Where these are is told by the offsets at the start of _PyRuntime, for debuggers.
+ * The offsets for debuggers, at the start of _PyRuntime, say where these are.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 /* No frame of the interpreter has more bytes. */
 #define INNERMOST		4096
 
-/* As far as it is used; pycore_debug_offsets.h */
+/* The part that is used; pycore_debug_offsets.h */
 struct offsets {
 	char cookie[8];
 	uint64_t version;
@@ -81,7 +81,7 @@ static bool copy(void *to, uint64_t from, size_t len)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)len;
 }
 
-/* The frame in whose part of the stack @addr is; -1: it is in none. */
+/* The frame in whose part of the stack @addr is; -1 if it is in none. */
 static int frame_with(const struct walk_frame *frames, int nr, uint64_t addr)
 {
 	int i;
@@ -90,7 +90,7 @@ static int frame_with(const struct walk_frame *frames, int nr, uint64_t addr)
 		if (addr >= frames[i - 1].cfa && addr < frames[i].cfa)
 			return i;
 	}
-	/* Of the innermost one only the end is known. */
+	/* For the innermost one only the end is known. */
 	return nr > 1 && addr < frames[0].cfa && addr + INNERMOST >= frames[0].cfa ? 0 : -1;
 }
 

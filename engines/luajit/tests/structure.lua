@@ -46,7 +46,7 @@ function parts.gsub()
   assert(#r == #s and n > 0)
 end
 
--- Each has C frames of its own, above those of who resumes it.
+-- Each has C frames of its own, above those of its resumer.
 function parts.coroutine()
   local function nested(n)
     return coroutine.wrap(function()
@@ -65,7 +65,7 @@ function parts.coroutine()
   end)
 end
 
--- Exits that become traces of their own, with other needs of the stack than their parents.
+-- Exits that become traces of their own, with other stack requirements than their parents.
 function parts.side()
   local x, a, b, c, d, e, f, g, h = 0, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5
   for i = 1, 30000 do
@@ -130,14 +130,14 @@ function parts.flush()
   jit.flush()
 end
 
--- Code until no more fits, in areas that are each below the one before; then all goes.
+-- Code until no more fits, in areas each below the previous one; then all of it goes.
 jit.opt.start("sizemcode=4", "maxmcode=512", "hotloop=10")
 if part ~= "areas" then jit.opt.start("sizemcode=64", "hotloop=56") end
 function parts.areas()
   for i = 1, 200 do compile(i) end
 end
 
--- An error leaves frames of all kinds behind.
+-- An error leaves frames of all kinds.
 function parts.errors()
   for i = 1, 50 do
     local ok = pcall(table.sort, { 3, 2, 1 }, function() error("no") end)

@@ -54,7 +54,7 @@ static bool in_prologue(uint64_t ip)
 	return ip - (uintptr_t)truth_next < PROLOGUE_SIZE;
 }
 
-/* The list for debuggers leaves it out. */
+/* The list for debuggers does not contain it. */
 bool truth_has_none(uint64_t ip)
 {
 	return in_prologue(ip);
