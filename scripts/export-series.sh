@@ -4,8 +4,8 @@
 # usage: export-series.sh BUILDDIR [NAME <ADDRESS>]
 #
 # Writes both series as patches to mail, with a cover letter, into
-# BUILDDIR/export/linux and BUILDDIR/export/glibc. They are signed off by who is
-# given, or by the user.name and user.email of git.
+# BUILDDIR/export/linux and BUILDDIR/export/glibc. They are signed off by NAME, or
+# by the user.name and user.email of git.
 
 set -eu -o pipefail
 
@@ -30,7 +30,7 @@ find_signer()
 		die "who signs off? Set user.name and user.email of git, or give 'NAME <ADDRESS>'"
 	export GIT_AUTHOR_NAME=${BASH_REMATCH[1]} GIT_AUTHOR_EMAIL=${BASH_REMATCH[2]}
 	export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
-	# What is the same today and tomorrow gives the same patches.
+	# The same input gives the same patches on any day.
 	GIT_AUTHOR_DATE=$(git -C "$top" log -1 --format=%aI 2> /dev/null || date -Iseconds)
 	export GIT_AUTHOR_DATE GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
@@ -56,7 +56,7 @@ item()
 	fold -s -w $((72 - ${#1})) | sed -e 's/ *$//' -e "1s/^/$1/" -e "2,\$s/^/${1//?/ }/"
 }
 
-# rows FILE LINE KEEP - of the first table of docs/FILE behind that line, the header
+# rows FILE LINE KEEP - of the first table of docs/FILE after that line, the header
 # and the rows that match, with \x1f between cells
 rows()
 {

@@ -2,11 +2,11 @@
 #
 # usage: awk -f bench-docs.awk REPORT.MD PAGE.MD
 #
-# Prints the page with the tables of the report: that of a group stands between
+# Prints the page with the tables of the report: that of a group is between
 # "<!-- figures: GROUP -->" and "<!-- end -->". Several groups of one column
 # become one table.
 
-# The unit says it where the name does not.
+# The unit says it if the name does not.
 function joined(    i, c, g, heads)
 {
 	printf "| |"

@@ -2,7 +2,7 @@
 #
 # usage: gawk -v out=DIR -f bench-report.awk BOUNDS RESULTS.TSV
 #
-# Prints a table for each group of figures, and what of the bounds holds; writes
+# Prints a table for each group of figures, and which of the bounds hold; writes
 # DIR/results.json and DIR/plots/GROUP.dat. Fails if a bound does not hold.
 
 function number(value)

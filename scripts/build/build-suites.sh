@@ -3,7 +3,7 @@
 #
 # usage: build-suites.sh BUILDDIR TOOLS JOBS
 #
-# Makes in BUILDDIR/obj/suites what others' suites take: the selftests of the
+# Builds in BUILDDIR/obj/suites what others' suites need: the selftests of the
 # unpatched kernel's source and a guest with them, and the C library once more.
 
 set -eu
@@ -27,8 +27,8 @@ check_libraries()
 	exit 1
 }
 
-# Without optimisation where a test does not ask for it, as some have to be. One
-# that cannot be built is missing in the list of those installed.
+# Without optimisation unless a test asks for it, as some need that. A test that
+# cannot be built is missing in the list of those installed.
 build_kselftests()
 {
 	rm -rf "$obj/kselftest"
@@ -54,7 +54,7 @@ make_image()
 }
 
 # The objects of its tests would be in the way of the build, and what they share
-# knows the directory that it was built in.
+# contains the directory that it was built in.
 build_glibc()
 {
 	"$top/scripts/build/build-glibc.sh" "$build/glibc" "$obj/glibc-after" "$tools" "$jobs"

@@ -3,8 +3,8 @@
 #
 # usage: copy-program.sh PROGRAM DIR
 #
-# Copies a program of this machine to DIR/bin, and to DIR/lib the libraries that it has
-# here, the dynamic linker included.
+# Copies a program of this machine to DIR/bin, and the libraries that it has here,
+# including the dynamic linker, to DIR/lib.
 
 set -eu -o pipefail
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Linked with --wrap=_exit: what a child counted that leaves by it is kept too,
- * and whatever limits of files a program was given, it may write its counts.
+ * Linked with --wrap=_exit: keeps the counts of a child that exits this way, too, and
+ * lets a program write its counts whatever file limits it was given.
  */
 #include <sys/resource.h>
 

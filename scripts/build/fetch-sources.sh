@@ -86,7 +86,7 @@ private()
 		-o Acquire::Retries=3 -o Acquire::Languages=none "$@"
 }
 
-# A suite that this mirror lacks is not yet a failure.
+# A suite that this mirror lacks is not a failure yet.
 update()
 {
 	local suite=$1 dir=$build/apt/$1 type
@@ -122,7 +122,7 @@ candidates()
 		grep -E -x -e "$wanted" | sort -V || true
 }
 
-# What is pinned is the same everywhere.
+# The pinned version is the same everywhere.
 check_pin()
 {
 	[ "$version" != "$pinned" ] || echo "$(field sha256)  $1" | sha256sum --status -c - ||

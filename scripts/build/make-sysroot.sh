@@ -3,7 +3,7 @@
 #
 # usage: make-sysroot.sh GLIBC-OBJ LINUX LINUX-OBJ BINUTILS SYSROOT
 #
-# What programs are linked against and run with: the C library of the build
+# Installs what programs are linked against and run with: the C library of the build
 # and the kernel's own headers for user space.
 
 set -eu

@@ -3,8 +3,8 @@
 #
 # usage: run-stage.sh NAME BUILDDIR COMMAND...
 #
-# Runs one stage of the build, its output in logs/NAME.log, and says how long
-# it took. When it fails, says why in one sentence and shows the log's end.
+# Runs one stage of the build, with its output in logs/NAME.log, and reports how long
+# it took. If it fails, says why in one sentence and shows the end of the log.
 
 set -u
 

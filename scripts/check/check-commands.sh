@@ -3,11 +3,11 @@
 #
 # usage: check-commands.sh TOP [BUILDDIR]
 #
-# Runs the commands of README and of the guide as they stand there, in a folder
-# with all that TOP has and programs of the names that they use; those that build by
+# Runs the commands of README and of the guide as they stand there, in a directory
+# with all that TOP has and programs with the names that they use; those that build by
 # hand, from ./bootstrap on, in a clone. All of them take hours: COMMANDS is a pattern
-# of those that are wanted. Of the others, and without BUILDDIR of all, it is found
-# out whether they are there. Prints TAP, with what commands said as comments.
+# of those to run. For the others, and without BUILDDIR for all, it only checks that
+# they exist. Prints TAP, with the output of commands as comments.
 
 # Functions are run by name.
 # shellcheck disable=SC2317
@@ -29,7 +29,7 @@ make_folder()
 		[ "$entry" = "$top/build" ] || ln -s "$entry" "$work"
 	done
 	[ -z "$build" ] || ln -s "$build" "$work/build"
-	# Threads that wait for one another, and a second to be sampled in.
+	# Threads that wait for one another, and a second for sampling.
 	cat > "$work/prog.c" <<-'END'
 		#include <pthread.h>
 		#include <time.h>
@@ -111,13 +111,13 @@ is_there()
 	done < <(sed -e "s/'[^']*'//g" -e 's/ && /\n/g' <<< "$1")
 }
 
-# A clone has no more than what is committed.
+# A clone has only what is committed.
 enter_clone()
 {
 	here=$(mktemp -d "$work/clone.XXXXXX") && git clone -q "$top" "$here"
 }
 
-# Where the last one has left off.
+# Where the previous one ended.
 in_folder()
 {
 	# shellcheck disable=SC2016
@@ -126,7 +126,7 @@ in_folder()
 		here=$(cat "$work/folder")
 }
 
-# A shell that is told to leave when it asks for something.
+# A shell that is told to exit when it asks for something.
 in_shell()
 {
 	local status shell
@@ -183,7 +183,7 @@ try()
 	result $status "$1"
 }
 
-# What the build has been told before.
+# Earlier arguments of the build.
 unset CODECTL_BUILD MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 CODECTL_CONFIGURE=$(cat "$build/logs/configure.options" 2> /dev/null)
 export CODECTL_CONFIGURE

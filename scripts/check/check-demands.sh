@@ -3,9 +3,9 @@
 #
 # usage: check-demands.sh TOP
 #
-# Whether docs/demands.md has a row for each demand, whether each row names a
-# test or says why there is none, and whether all tests that it or
-# docs/testing.md names exist. Prints what is wrong.
+# Checks that docs/demands.md has a row for each demand, that each row names a test
+# or says why there is none, and that all tests named there or in docs/testing.md
+# exist. Prints what is wrong.
 
 set -u -o pipefail
 
@@ -81,7 +81,7 @@ check_row()
 	done <<< "$names"
 }
 
-# The tests of the library go without its name there.
+# There the library's tests are listed without its name.
 check_promises()
 {
 	local name

@@ -3,10 +3,10 @@
 #
 # usage: check-export.sh BUILDDIR [--build]
 #
-# Whether what export-series.sh has written applies to pristine trees with
-# "git am", gives the patched trees, pleases checkpatch and can be mailed; whether
-# quilt takes both sets; and, with --build, whether each step of both series builds.
-# Prints TAP.  JOBS is how much runs at once.
+# Checks that the output of export-series.sh applies to pristine trees with "git am",
+# gives the patched trees, passes checkpatch and can be mailed; that quilt accepts
+# both sets; and, with --build, that each step of both series builds. Prints TAP.
+# JOBS is the number of parallel jobs.
 
 # Functions are run by name.
 # shellcheck disable=SC2317
@@ -57,7 +57,7 @@ pristine()
 		git -C "$tree" commit -q -m pristine && git -C "$tree" tag pristine
 }
 
-# What differs between the tree that "git am" made and the patched one
+# The differences between the tree that "git am" made and the patched one
 differences()
 {
 	diff -r -q --no-dereference -x .git -x .codectl \
@@ -85,7 +85,7 @@ check_patches()
 	done | grep .
 }
 
-# Lists take no longer mails, and nobody reads them.
+# Lists accept no longer mails, and nobody reads them.
 max_mail=120000
 
 sizes()
@@ -94,7 +94,7 @@ sizes()
 		-size +"${max_mail}c" -printf '%f has %s bytes\n' | grep .
 }
 
-# As glibc takes contributions without an assignment of copyright
+# As glibc accepts contributions without an assignment of copyright
 signed_off()
 {
 	! patches_of glibc | xargs grep -L '^Signed-off-by: .* <.*@.*>$' | grep . &&
@@ -195,7 +195,7 @@ build_linux()
 	result $? "and without"
 }
 
-# Only what a step has changed is compiled again.
+# Only what a step has changed is recompiled.
 glibc_step()
 {
 	run "$1 builds" "$top/scripts/build/build-glibc.sh" "$build/export/glibc-tree" \

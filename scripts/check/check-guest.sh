@@ -8,9 +8,9 @@
 # coverage kernel and the programs that go with it count comes back to coverage/guest.
 #
 # TEST_SECONDS is how long a test may take; TEST_CYCLES, TRACE_STACKS and
-# FUZZ_CALLS, where they are set, tell tests to try longer than usual, and
-# FUZZ_SEED to try something else; TEST_SLACK=1 has those of shares of time take no less
-# than what they promise, as can be had on a host that does nothing else.
+# FUZZ_CALLS, if set, make tests try longer than usual, and FUZZ_SEED makes them try
+# something else; TEST_SLACK=1 makes tests of shares of time strict, which works on a
+# host that does nothing else.
 
 set -u
 
@@ -36,7 +36,7 @@ if [ "$kernel" = coverage ]; then
 	gather=(sh /gather-coverage.sh)
 fi
 
-# run RESULT DONE [OPTION] - the tests but those that are done
+# run RESULT DONE [OPTION] - the tests that are not done yet
 run()
 {
 	"$top/rig/guest/guest.sh" --images "$build/guest" --kernel "$kernel" \
@@ -67,7 +67,7 @@ run_rest()
 
 	awk '{ text = text $0 "\n" } /^# end / { printf "%s", text; text = "" }' \
 		"$result" > "$result.done"
-	# What the tests before counted is gone.
+	# The counts of earlier tests are lost.
 	[ "$kernel" != coverage ] || : > "$result.done"
 	ended=$(awk '/^# end / { printf "%s ", $3 }' "$result.done")
 	each=$((each * 3))

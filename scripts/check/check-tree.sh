@@ -4,7 +4,7 @@
 # usage: check-tree.sh TOP BUILDDIR
 #
 # Checks what the build has left in the source tree, and the tree itself.
-# Prints TAP. BUILDDIR/logs/tree.before holds what git said before the build.
+# Prints TAP. BUILDDIR/logs/tree.before has the output of git before the build.
 
 set -u
 
@@ -44,7 +44,7 @@ missing=$(cd "$top" && files | grep -v -E '^LICENSES/|\.patch$|/cases/|/formats/
 [ -z "$missing" ]
 result $? "each file names its licence${missing:+: $(xargs <<< "$missing") does not}"
 
-# The kernel's table says it; everybody else repeats it.
+# The kernel's table defines it; everybody else repeats it.
 numbers=$(cd "$top" && sed -n \
 	-e 's/^+\([0-9]*\)\t64\tcodectl.*/\1/p' \
 	-e 's/^+\?#define __NR_codectl[[:space:]]*\([0-9]*\)/\1/p' \

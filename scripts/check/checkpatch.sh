@@ -4,8 +4,8 @@
 # The kernel's checker of style, for scripts that source this, and the types of
 # its findings that do not hold for some sources.  linux= names the kernel tree.
 
-# What codectl=off does is documented with the call, and ENOSYS is what the ABI
-# has for it.
+# The effect of codectl=off is documented with the call, and the ABI uses ENOSYS
+# for it.
 kernel_types=UNDOCUMENTED_SETUP,ENOSYS
 # The form of trace events, and of the lists of names that they print.
 trace_types=OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,COMPLEX_MACRO
@@ -14,7 +14,7 @@ asm_types=SPACING
 # User space has the types and attributes of C and its libraries.
 user_types=PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,CAMELCASE,VOLATILE,AVOID_EXTERNS
 user_types+=,STATIC_CONST_CHAR_ARRAY,NEW_TYPEDEFS
-# What kselftest_harness makes of macros and of the lines that use them.
+# Effects of kselftest_harness on macros and on the lines that use them.
 harness_types=SPACING,FUNCTION_ARGUMENTS,LINE_SPACING,MACRO_WITH_FLOW_CONTROL
 harness_types+=,MACRO_ARG_REUSE,$trace_types
 

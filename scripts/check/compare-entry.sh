@@ -27,7 +27,7 @@ disassemble()
 		syscall_count "$1"
 }
 
-# One system call more makes the bound of the table, and nothing else, differ.
+# One more system call changes the bound of the table, and nothing else.
 syscall_count()
 {
 	local number

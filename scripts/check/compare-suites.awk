@@ -3,14 +3,14 @@
 # usage: awk -v suite=NAME -v table=FILE -f compare-suites.awk RUN...
 #        awk -v suite=NAME -v list=doubtful|unsettled -f compare-suites.awk RUN...
 #
-# Compares, by name, what suite-results.awk made of a suite's runs before and
-# after our patches. RUN is a file *.before.N or *.after.N; all but the first two
-# are of those tests that had to be repeated. Adds a row to the table, names what
-# fails, and fails if a test has a worse result after than it ever has before, or
-# if a run did not come to its end.
+# Compares, by name, the results from suite-results.awk for a suite's runs before and
+# after our patches. RUN is a file *.before.N or *.after.N; all but the first two are
+# of tests that had to be repeated. Adds a row to the table, lists failures, and fails
+# if any result of a test after is worse than all its results before, or if a run did
+# not complete.
 #
 # Or lists the tests that have to be repeated: those that fail or differ, or those
-# that do not always say the same or are worse after.
+# that do not always give the same result or are worse after.
 
 BEGIN {
 	rank["fail"] = 2
@@ -25,8 +25,8 @@ function unit(name)
 	return suite ~ /^kselftest/ ? substr(name, 1, index(name "/", "/") - 1) : name
 }
 
-# Looks at the side's runs of the test: leaves the worst result, how often there
-# was each, and whether they were all the same.
+# Looks at the side's runs of the test: leaves the worst result, the count of each,
+# and whether they were all the same.
 function judge(side, name,	run, said, times, i)
 {
 	worst[side] = all[side] = ""

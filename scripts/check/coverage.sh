@@ -55,7 +55,7 @@ fuzz_files()
 	done
 }
 
-# count SET ROOT FILTER GCOV DIR - what of a set of sources was reached
+# count SET ROOT FILTER GCOV DIR - the coverage of a set of sources
 count()
 {
 	gcovr -r "$2" -f "$3" --gcov-executable "$4" --json "$out/$1.json" \

@@ -2,8 +2,8 @@
 #
 # usage: objdump -dr --no-show-raw-insn FILE | awk -v callee=NAME -f hook-cost.awk
 #
-# Whether each call of NAME is off the path, behind one load of a pointer, its
-# test, and a branch. Prints what it saw; the exit status is 0 if so.
+# Is each call of NAME off the path, after one load of a pointer, its test, and a
+# branch? Prints what it saw; the exit status is 0 if so.
 
 /^ *[0-9a-f]+:\t[a-z]/ {
 	n++

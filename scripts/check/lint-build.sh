@@ -3,7 +3,7 @@
 #
 # usage: lint-build.sh TOP BUILDDIR JOBS
 #
-# The checkers that need what is built, or build something themselves: sparse
+# The checkers that need build results, or build something themselves: sparse
 # and W=1 on our objects of the kernel, the headers for user space one by one,
 # holes in their structures, and glibc's own checks of the patched library.  Prints
 # TAP.
@@ -41,7 +41,7 @@ build_sparse()
 		make -s -C "$build/sources/sparse" -j"$jobs" CC=gcc sparse > /dev/null
 }
 
-# Lock contexts are what sparse does not understand of guards.
+# Sparse does not understand the lock contexts of guards.
 check_objects()
 {
 	local log=$build/logs/lint-objects.log objects

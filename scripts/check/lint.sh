@@ -17,11 +17,11 @@ linux=$build/linux
 # shellcheck source=checkpatch.sh
 . "$top/scripts/check/checkpatch.sh"
 
-# What a patch of a series that is not mailed does without.
+# What a patch of a series that is not mailed does not need.
 series_types=MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF,FILE_PATH_CHANGES,COMMIT_LOG_LONG_LINE
-# What is not below tools/ is taken for the kernel's.
+# Sources that are not below tools/ are taken for the kernel's.
 user_types+=,PREFER_KERNEL_TYPES,ENOSYS,STRCPY
-# Stand-ins have the form of what the kernel has.
+# Stand-ins have the form of their kernel counterparts.
 shim_types=COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED,MACRO_WITH_FLOW_CONTROL
 shim_types+=,MEMORY_BARRIER
 

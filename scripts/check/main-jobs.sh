@@ -3,9 +3,9 @@
 #
 # usage: main-jobs.sh BUILDDIR [ROUNDS]
 #
-# Runs the main job ten times in a row, or ROUNDS times, while another process takes
-# what it can of the CPUs, and says how each one went. What they print is in
-# results/demo-ROUND.tap, and of one that failed in results/failed as well.
+# Runs the main job ten times in a row, or ROUNDS times, while another process uses
+# as much CPU as it can, and reports each result. The output is in
+# results/demo-ROUND.tap, and for failed runs in results/failed as well.
 
 set -u
 

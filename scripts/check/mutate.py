@@ -83,7 +83,7 @@ class Report:
             self.failed += not passed
             for line in said.splitlines()[-20:]:
                 print("# " + line)
-            # What comes behind a # is no name.
+            # What comes after a # is no name.
             print("%sok %d %s" % ("" if passed else "not ", self.count,
                                   name.replace("#", "No.")), flush=True)
 

@@ -3,8 +3,8 @@
 #
 # usage: make check test-wrapper=.../record-command.sh
 #
-# As the wrapper of glibc's tests: adds the command to NAME.command beside the
-# test's NAME.out, so that it can be run elsewhere too, and runs it.
+# The wrapper of glibc's tests: adds the command to NAME.command next to the test's
+# NAME.out, so that it can be run elsewhere, too, and runs it.
 
 out=$(readlink /proc/$$/fd/1)
 case $out in

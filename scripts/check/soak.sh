@@ -15,8 +15,8 @@
 # and C library with and without our patches, each step of the series, what of the
 # sources the tests reach, the checkers of style, and "make distcheck".
 #
-# What runs that failed have printed stays in results/failed, with the console. A second
-# boot that the emulator's breakpoint has cut off is a failure, too.
+# The output of failed runs stays in results/failed, with the console. A second boot
+# that the emulator's breakpoint has cut off is a failure, too.
 
 set -u
 
@@ -77,7 +77,7 @@ documents()
 	return $status
 }
 
-# Each step of both series; what is not ok is in a file.
+# Each step of both series; failures are in a file.
 export_steps()
 {
 	local status=0

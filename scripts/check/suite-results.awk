@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# Turns what the kernel's run_kselftest.sh or glibc's evaluate-test.sh said into
-# lines "pass|fail|skip NAME". The result of a part of a test stands before that
-# of the test, behind one more "# "; it is named TEST/PART. What differs from
-# run to run, as addresses do, is left out of names.
+# Turns the output of the kernel's run_kselftest.sh or glibc's evaluate-test.sh into
+# lines "pass|fail|skip NAME". The result of a part of a test comes before that
+# of the test, after one more "# "; it is named TEST/PART. What differs from run
+# to run, like addresses, is left out of names.
 
 function add(status, name)
 {

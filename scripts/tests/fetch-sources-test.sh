@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests which version fetch-sources.sh takes, from a mirror that is a folder of
+# Tests which version fetch-sources.sh takes, from a mirror that is a directory of
 # suites with packages; apt-get and apt-cache are stand-ins that know no other.
 # Prints TAP.
 

@@ -52,13 +52,13 @@ stub()
 	chmod +x "$work/bin/$1"
 }
 
-# quickstart FOLDER VERB - what it said is in $work/said
+# quickstart DIRECTORY VERB - its output is in $work/said
 quickstart()
 {
 	CODECTL_BUILD=$1 "$top/quickstart" "${@:2}" > "$work/said" 2>&1
 }
 
-# expect NAME STATUS SAID FOLDER VERB
+# expect NAME STATUS SAID DIRECTORY VERB
 expect()
 {
 	quickstart "${@:4}"
@@ -69,7 +69,7 @@ expect()
 	result $? "$1"
 }
 
-# expect_all NAME STATUS SAID FOLDER VERB... - 125 of those that run a guest
+# expect_all NAME STATUS SAID DIRECTORY VERB... - 125 of those that run a guest
 expect_all()
 {
 	local verb
@@ -157,7 +157,7 @@ test_interrupted()
 	gone "$work/cut"
 }
 
-# hold FOLDER - a quickstart in the middle of the demo
+# hold DIRECTORY - a quickstart in the middle of the demo
 hold()
 {
 	rm -f "$1/running"

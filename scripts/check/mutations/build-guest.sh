@@ -3,8 +3,8 @@
 #
 # usage: build-guest.sh TOP WORKDIR BUILDDIR
 #
-# Builds the kernel of WORKDIR/obj, in which files of the series lie that are taken
-# in place of those of BUILDDIR/linux; the rest comes from BUILDDIR/obj/linux-fast.
+# Builds the kernel of WORKDIR/obj, whose files of the series replace those of
+# BUILDDIR/linux; the rest comes from BUILDDIR/obj/linux-fast.
 
 set -eu
 

@@ -3,8 +3,8 @@
 #
 # usage: run-guest.sh TOP WORKDIR TEST
 #
-# Runs one of the guest's tests on the kernel of WORKDIR/images.  Fails as the test
-# does, and if the kernel's log holds a splat or the guest does not answer.
+# Runs one of the guest's tests on the kernel of WORKDIR/images.  Fails if the test
+# does, if the kernel's log contains a splat or if the guest does not answer.
 
 set -u
 
@@ -25,7 +25,7 @@ attempt()
 "$top/rig/guest/list-tests.sh" coverage > "$work/tests.list" || exit
 attempt
 status=$?
-# What QEMU's threads of emulated CPUs err in says nothing of the kernel.
+# Errors of QEMU's emulated CPU threads say nothing about the kernel.
 if [ $status -ne 0 ] && grep -q -a 'Oops: int3: 0000' "$work/console.log"; then
 	attempt --in-turn
 	status=$?
