@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-# Bytes behind the entry point that belong to it.
+# Bytes after the entry point that belong to it.
 ENTRY = 64
 # mov $56 or $435 to %eax, syscall
 CLONE = re.compile(rb"\xb8(?:\x38\x00|\xb3\x01)\x00\x00\x0f\x05")
@@ -57,7 +57,7 @@ def ends(path):
         word = line.split()
         if len(word) == 8 and word[3] == "FUNC" and NAMES.fullmatch(word[7]):
             for offset in offsets(path, int(word[1], 16)):
-                # A return address may be that behind the last call.
+                # A return address may be the one after the last call.
                 yield offset, offset + max(int(word[2], 0), ENTRY)
 
 

@@ -25,7 +25,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$dir"
 dir=$(realpath "$dir")
 
-# What a machine has, what is profiled, and what profiles, all of the release.
+# The machine's base, what is profiled, and the profilers, all from the release.
 system="systemd-sysv udev dbus kmod mount initramfs-tools zstd xz-utils iproute2 procps
 	openssh-server openssh-client libjansson4 libtracefs1"
 profiled="bash perl python3 gawk sqlite3 postgresql nginx nodejs git g++ ripgrep golang-go
@@ -42,7 +42,7 @@ write_sources()
 	esac
 }
 
-# The newest there is: only recent ones know deferred stacks.
+# The newest one: only recent kernels have deferred stacks.
 newest()
 {
 	case $release in
@@ -51,7 +51,7 @@ newest()
 	esac
 }
 
-# A mirror that stands still has Release files that have expired.
+# A frozen mirror has expired Release files.
 make_base()
 {
 	local include
@@ -127,7 +127,7 @@ set_up_system()
 	inside systemctl -q disable systemd-networkd-wait-online
 	cp "$here/root/codectl-machine.service" "$root/etc/systemd/system"
 	inside systemctl -q enable codectl-machine
-	# A new key logs in to this machine itself.
+	# A new key to log in to this machine itself.
 	inside ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519
 	cp "$root/root/.ssh/id_ed25519.pub" "$root/root/.ssh/authorized_keys"
 	sed 's/^/localhost /' "$root/etc/ssh/ssh_host_ed25519_key.pub" > "$root/root/.ssh/known_hosts"

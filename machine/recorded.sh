@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
 #
-# What is done in the machine, and what perf has recorded there, for who has set dir, the
-# machine, out and work, and has die.
+# Runs jobs in the machine, and reads what perf has recorded there, for scripts that have
+# set dir, the machine, out and work, and that have die.
 
 # For who sources this:
 # shellcheck disable=SC2034

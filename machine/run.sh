@@ -122,7 +122,7 @@ judge_tool()
 		fi
 	done
 	wait
-	# What was lost is nobody's in particular.
+	# What was lost belongs to nobody in particular.
 	for program in $programs; do
 		sed -e "s/^/$1 $program $2 /" -e "$told" "$work/$1.$program.$2.facts"
 		told='/ lost [0-9]*$/d'

@@ -47,7 +47,7 @@ BCC_SELF = "profile-bpfcc"
 # -EEXIST.  bpftrace says so before all stacks, and not of which.
 BCC_MISSED = "    [Missed User Stack]"
 BPF_MISSED = "ERROR: failed to look up stack id -17 "
-# Times are for the flame graph alone.
+# Times are only for the flame graph.
 BPF_TIMES = "@ns["
 KERNEL = 1 << 63
 # What perf -g, bpftrace and bcc keep of a stack, in perf with that of the kernel.
@@ -78,7 +78,7 @@ class Process:
         if self.exe is None and is_file(path):
             self.exe = path
         at = bisect.bisect(self.maps, (start,))
-        # What was mapped there before.
+        # Earlier mappings there.
         while at > 0 and self.maps[at - 1][1] > start:
             at -= 1
             del self.maps[at]
@@ -219,7 +219,7 @@ class Judge:
                     self.files.function(path, offset - (i > 0)) or "%#x" % offset
                 last = "%s (%s)" % (name, path.rsplit("/", 1)[-1])
                 said = self.files.says(path, offset - (i > 0))
-                # A return address may be that of the next function.
+                # A return address may belong to the next function.
                 if not self.files.covers(path, offset - (i > 0)):
                     past = past or ", past code without CFI"
             else:

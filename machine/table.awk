@@ -76,7 +76,7 @@ $4 == "ends" {
 
 { facts[key, $4] = $5 }
 
-# Of few samples a share says nothing.
+# With few samples a share says nothing.
 function share(key)
 {
 	if (key in failed)
@@ -128,7 +128,7 @@ function check(program, tool,	key)
 		check_shares(program, tool, key)
 }
 
-# Each place where stacks end, be it ever so rare, may be one of those that add up.
+# Each place where stacks end, however rare, may be one of those that add up.
 function check_shares(program, tool, key,	i, why, all, none, rest)
 {
 	all = facts[key, "samples"]
@@ -146,7 +146,7 @@ function check_shares(program, tool, key,	i, why, all, none, rest)
 			100 * rest / all, most_of(program, tool, key)))
 }
 
-# They come by how many there are.
+# Sorted by their number.
 function most_of(program, tool, key,	i)
 {
 	for (i = 1; i <= nr_ends[key]; i++)

@@ -60,7 +60,7 @@ test_time()
 	finish
 }
 
-# A line for every hundred files.
+# One line for every hundred files.
 tell_progress()
 {
 	awk '{ print }

@@ -2,8 +2,8 @@
 #
 # usage: perf script | awk -f fold.awk
 #
-# Prints each stack as flame graphs take it: the command and its functions, the outermost
-# first, and how often. What has no name is called by the file that it is in.
+# Prints each stack in the format for flame graphs: the command and its functions, the
+# outermost first, and the count. Functions without a name get that of their file.
 
 function finish(	i, line)
 {
