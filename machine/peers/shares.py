@@ -21,7 +21,6 @@ TOOLS = (
     ("perf", "perf record -e sched:sched_switch -g"),
     ("trace", "trace-cmd record -e sched_switch -O userstacktrace_delay"),
     ("bpftrace", "bpftrace: offcputime"),
-    ("bcc", "offcputime-bpfcc"),
 )
 HEAD = re.compile(r"\s*(\d+)\s+([\d.]+): +sched:sched_switch: .* ==> .*:(\d+) \[")
 TRACE_HEAD = re.compile(r"\s*(.*)-(\d+)\s+\[\d+\].*?([\d.]+): (\S+): +(.*)")
@@ -68,17 +67,20 @@ def from_codectl(path, waits):
 
 
 def from_script(path, waits):
-    switches = Switches(waits)
+    """An event whose stack came later is printed then."""
+    switches, events = Switches(waits), []
     with open(path, encoding="utf-8", errors="replace") as file:
         for event in file.read().split("\n\n"):
             lines = event.strip("\n").split("\n")
             head = HEAD.match(lines[0])
             if not head:
                 continue
-            tid, time, next_tid = int(head[1]), float(head[2]), int(head[3])
-            switches.switch(time, next_tid)
-            switches.leave(tid, time, {re.sub(r"\+0x.*", "", line.split()[1])
-                                       for line in lines[1:] if len(line.split()) > 1})
+            events.append((float(head[2]), int(head[1]), int(head[3]),
+                           {re.sub(r"\+0x.*", "", line.split()[1])
+                            for line in lines[1:] if len(line.split()) > 1}))
+    for time, tid, next_tid, functions in sorted(events, key=lambda event: event[0]):
+        switches.switch(time, next_tid)
+        switches.leave(tid, time, functions)
 
 
 def from_trace(path, waits):
@@ -118,15 +120,7 @@ def from_bpftrace(path, waits):
                 frames.add(re.sub(r"\+\d+.*", "", line.split(maxsplit=1)[1].strip()))
 
 
-def from_folded(path, waits):
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            stack, us = line.rsplit(" ", 1)
-            waits.add(set(stack.split(";")), 1000 * int(us))
-
-
-READERS = {"json": from_codectl, "script": from_script, "maps": from_bpftrace,
-           "folded": from_folded}
+READERS = {"json": from_codectl, "script": from_script, "maps": from_bpftrace}
 
 
 def waits_of(results, tool):
