@@ -42,19 +42,16 @@ class Waits:
         return sum(self.whole.values()) / max(sum(self.ns.values()), 1)
 
 
-class Switches:
-    """What a thread does from when it leaves its CPU until it is back."""
+def add_switches(waits, switches):
+    """A thread waits from when it leaves its CPU until it is back.
 
-    def __init__(self, waits):
-        self.waits, self.left = waits, {}
-
-    def switch(self, time, next_tid):
-        left = self.left.pop(next_tid, None)
-        if left:
-            self.waits.add(left[1], round((time - left[0]) * 1e9))
-
-    def leave(self, tid, time, functions):
-        self.left[tid] = (time, functions)
+    Of each switch, in order: the time, who leaves and where, and who comes.
+    """
+    left = {}
+    for time, tid, next_tid, functions in switches:
+        since, where = left.pop(next_tid, (0, ()))
+        waits.add(where, round((time - since) * 1e9))
+        left[tid] = (time, functions)
 
 
 def from_codectl(path, waits):
@@ -68,7 +65,7 @@ def from_codectl(path, waits):
 
 def from_script(path, waits):
     """An event whose stack came later is printed then."""
-    switches, events = Switches(waits), []
+    events = []
     with open(path, encoding="utf-8", errors="replace") as file:
         for event in file.read().split("\n\n"):
             lines = event.strip("\n").split("\n")
@@ -78,14 +75,12 @@ def from_script(path, waits):
             events.append((float(head[2]), int(head[1]), int(head[3]),
                            {re.sub(r"\+0x.*", "", line.split()[1])
                             for line in lines[1:] if len(line.split()) > 1}))
-    for time, tid, next_tid, functions in sorted(events, key=lambda event: event[0]):
-        switches.switch(time, next_tid)
-        switches.leave(tid, time, functions)
+    add_switches(waits, sorted(events, key=lambda event: event[0]))
 
 
 def from_trace(path, waits):
     """Stacks come later: a cookie says of what event."""
-    switches, latest, asked, stack, events = Switches(waits), {}, {}, None, []
+    latest, asked, stack, events = {}, {}, None, []
     stacks = collections.defaultdict(set)
     with open(path, encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -102,9 +97,8 @@ def from_trace(path, waits):
                 events.append((time, tid, int(re.search(r"==> .*:(\d+) \[", rest)[1])))
             elif event == "user_unwind" and tid in latest:
                 asked[latest[tid]] = cookie[1]
-    for number, (time, tid, next_tid) in enumerate(events):
-        switches.switch(time, next_tid)
-        switches.leave(tid, time, stacks.get(asked.get(number), set()))
+    add_switches(waits, (event + (stacks.get(asked.get(number), set()),)
+                         for number, event in enumerate(events)))
 
 
 def from_bpftrace(path, waits):
