@@ -15,9 +15,7 @@ WIDTH, ROW, FONT = 1000, 17, 11
 TITLE, GAP = 24, 14
 MIN_WIDTH = 3
 LETTER = 6.3		# as wide as a letter of a monospaced font of that size
-
-# Compiled code, the C library's functions that call it, and all else.
-COLOURS = (("jit:", "#f4b26a"), ("", "#9fc5e8"))
+COMPILED, OTHER = "#f4b26a", "#9fc5e8"
 
 
 class Frame:
@@ -45,16 +43,12 @@ def read(path):
     return root
 
 
-def colour(name):
-    return next(value for start, value in COLOURS if name.startswith(start))
-
-
 def draw_box(name, x, y, width):
     room = int((width - 6) / LETTER)
     text = name.removeprefix("jit:")
     text = text if len(text) <= room else text[:room - 1] + "…" if room > 2 else ""
     yield (f'<rect x="{x:.1f}" y="{y}" width="{width - 0.6:.1f}" height="{ROW - 1}" rx="2" '
-           f'fill="{colour(name)}"><title>{escape(name)}</title></rect>')
+           f'fill="{COMPILED if name.startswith("jit:") else OTHER}"><title>{escape(name)}</title></rect>')
     if text:
         yield f'<text x="{x + 3:.1f}" y="{y + ROW - 5}">{escape(text)}</text>'
 
