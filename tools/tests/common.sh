@@ -62,13 +62,21 @@ eventually()
 	return 1
 }
 
+# ends_with STATUS COMMAND... - with that status, and its output kept
+ends_with()
+{
+	want=$1
+	shift
+	"$@" > "$out/stdout" 2> "$out/stderr"
+	[ $? = "$want" ]
+}
+
 # codectl_is STATUS ARG... - it exits with that status
 codectl_is()
 {
 	want=$1
 	shift
-	codectl "$@" > "$out/stdout" 2> "$out/stderr"
-	[ $? = "$want" ]
+	ends_with "$want" codectl "$@"
 }
 
 # fails_with STATUS TEXT ARG... - in one line that has the text, and soon
@@ -76,8 +84,7 @@ fails_with()
 {
 	text=$2 want=$1
 	shift 2
-	timeout 60 codectl "$@" > "$out/stdout" 2> "$out/stderr"
-	[ $? = "$want" ] && one_line "$want" "$text"
+	ends_with "$want" timeout 60 codectl "$@" && one_line "$want" "$text"
 }
 
 # A usage error has a second line, which says where to look.
