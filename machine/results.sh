@@ -3,26 +3,18 @@
 #
 # usage: results.sh DEBIAN
 #
-# Prints docs/debian-results.md, of what check-debian has left in DEBIAN/RELEASE/results:
-# the table, and how the kernel's stacks compare with those of libdwfl.
+# Prints what check-debian has left in DEBIAN/RELEASE/results, for fill-figures.sh: the
+# table, and how the kernel's stacks compare with those of libdwfl.
 
 set -eu
 
-cat <<'END'
-<!-- SPDX-License-Identifier: MIT -->
-<!-- Written by "make debian-results". -->
-
-# What the machine of stock Debian shows
-
-`./quickstart debian --release RELEASE` and `make check-debian RELEASE=RELEASE` print these; *docs/debian.md* says what
-they mean. Each cell is the share of complete stacks without tables and, after `>`, with them.
-END
 for results in "$1"/*/results; do
 	release=$(basename "$(dirname "$results")")
 	[ -s "$results/table.txt" ] || continue
 	[ -s "$results/agree.txt" ] || continue
+	commit=$(cat "$results/commit" 2> /dev/null) || commit=unknown
 	# shellcheck disable=SC2016
-	printf '\n## %s\n\n```\n' "$release"
+	printf '\n## %s\n\n`make check-debian RELEASE=%s` at %s\n\n```\n' "$release" "$release" "$commit"
 	cat "$results/table.txt"
 	echo
 	cat "$results/agree.txt"

@@ -4,8 +4,8 @@
 # usage: run.sh [--judge] DIR PACKAGES AGREE OUT [SETTING=VALUE...]
 #
 # Boots the machine in DIR, has it take the matrix and install and remove what is in
-# PACKAGES, and judges the stacks: OUT gets table.txt, facts, agree.txt, packages.tap,
-# and a flame graph for each program and tool; what was recorded stays in OUT/work where
+# PACKAGES, and judges the stacks: OUT gets table.txt, facts, agree.txt, packages.tap, the
+# commit of this tree, and a flame graph for each program and tool; what was recorded stays in OUT/work where
 # this fails, and with --judge that is judged again. AGREE has stackdump and stackcheck.
 # The settings are those of matrix/run: seconds, agree_seconds, hertz, programs, tools.
 # Fails if the machine does, a test of the packages, or a tool that has too few stacks or
@@ -157,6 +157,7 @@ draw_user()
 }
 
 if [ $again = 0 ]; then
+	"$here/../scripts/check/tree-commit.sh" "$here/.." > "$out/commit"
 	make_job "$@"
 	boot_job --memory 6G
 fi

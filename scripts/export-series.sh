@@ -61,7 +61,7 @@ item()
 rows()
 {
 	awk -v start="$2" -v keep="$3" '
-		$0 == start || $0 == "#" start { inside = 1; next }
+		$0 == start || $0 == "#" start || index($0, start ";") == 1 { inside = 1; next }
 		inside && (/^##/ || (table && !/^\|/)) { exit }
 		!inside || !/^\|/ || /^\|-/ { next }
 		{
@@ -121,7 +121,7 @@ cover_line()
 		case $kind in
 		table) text=$(table "${name%%/*}" "$keep") ;;
 		grid) text=$(grid testing.md "## ${name%%/*}" "$keep") ;;
-		figures) text=$(grid performance.md "<!-- figures: ${name%%/*} -->" "$keep") ;;
+		figures) text=$(grid performance.md "<!-- figures: ${name%%/*}" "$keep") ;;
 		*) die "a cover letter has $1" ;;
 		esac
 		[ -n "$text" ] || die "docs has no figures for $1 of a cover letter"

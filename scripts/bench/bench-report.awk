@@ -2,8 +2,9 @@
 #
 # usage: gawk -v out=DIR -f bench-report.awk BOUNDS RESULTS.TSV
 #
-# Prints a table for each group of figures, and which of the bounds hold; writes
-# DIR/results.json and DIR/plots/GROUP.dat. Fails if a bound does not hold.
+# Prints a table for each group of figures, by which runs and of which commits it is,
+# and which of the bounds hold; writes DIR/results.json and DIR/plots/GROUP.dat. Fails
+# if a bound does not hold.
 
 function number(value)
 {
@@ -11,9 +12,19 @@ function number(value)
 	       sprintf("%.3g", value)
 }
 
+# Each run, and each commit, once.
+function note_origin(group, run, commit)
+{
+	if (!noted[group, "run", run]++)
+		runs[group] = runs[group] (runs[group] == "" ? "" : " ") run
+	if (!noted[group, "commit", commit]++)
+		commits[group] = commits[group] (commits[group] == "" ? "" : " ") commit
+}
+
 function heading(group,    i)
 {
-	printf "\n## %s\n\n| |", group
+	printf "\n## %s\n\n`make bench RUNS='%s'` at %s\n\n| |", group, runs[group],
+	       commits[group]
 	for (i = 1; i <= nx; i++)
 		printf " %s |", xs[i] == 0 && nx == 1 ? "" : xs[i]
 	printf " unit |\n|---|"
@@ -89,7 +100,8 @@ function miss(b, is,    unit)
 
 function judge(    b, is, met, says)
 {
-	printf "\n## Bounds\n\n| | figure | with | is | limit | |\n|---|---|---|--:|--:|---|\n"
+	printf "\n## Bounds\n\n`make bench` at %s\n\n", commits["Bounds"]
+	print "| | figure | with | is | limit | |\n|---|---|---|--:|--:|---|"
 	for (b = 1; b <= bounds; b++) {
 		is = compare(b)
 		met = is != "none" && is <= bound_limit[b]
@@ -132,9 +144,13 @@ FILENAME == ARGV[1] {
 	group_x[$2][$4]
 	points[$2, $3]++
 	figure[$2, $3, $4] = $5
+	commit = $7 == "" ? "unknown" : $7
+	note_origin($2, $1, commit)
+	note_origin("Bounds", $1, commit)
 	json = json (json == "" ? "" : ",\n") \
 		sprintf("  {\"run\": \"%s\", \"group\": \"%s\", \"case\": \"%s\", \"x\": %s, " \
-			"\"value\": %s, \"unit\": \"%s\"}", $1, $2, $3, $4, $5, $6)
+			"\"value\": %s, \"unit\": \"%s\", \"commit\": \"%s\"}", $1, $2, $3, $4, $5, \
+			$6, commit)
 }
 END {
 	for (g = 1; g <= groups; g++) {

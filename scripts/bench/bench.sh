@@ -6,7 +6,8 @@
 # Runs what rig/bench/runs says, or those runs of it that are named, and
 # writes the figures to BUILDDIR/bench: results.tsv, results.json, report.md and
 # plots; with --docs the tables of docs/performance.md as well. Fails if a bound
-# of rig/bench/bounds is not held, or a run, which the last line names.
+# of rig/bench/bounds is not held, or a run, which the last line names. Each figure
+# has the commit of this tree, or "unknown" if the images are those of DIR.
 
 set -u
 
@@ -35,6 +36,8 @@ while [ $# -gt 0 ]; do
 done
 programs=$build/obj/bench
 mkdir -p "$out/logs" || exit 2
+commit=$("$top/scripts/check/tree-commit.sh" "$top")
+[ "$images" = "$build/guest" ] || commit=unknown
 # What is mapped where decides how many pages of a table fault.
 guest=("$top/rig/guest/guest.sh" --append norandmaps --add "$programs:/bench")
 # The unpatched C library in the place of the patched one.
@@ -123,7 +126,7 @@ run_one()
 		rm -f "$out/logs/$name.tsv"
 		return
 	fi
-	grep '^RESULT' "$log" | least | sed "s/^/$name\t/" > "$out/logs/$name.tsv"
+	grep '^RESULT' "$log" | least | sed "s/^/$name\t/; s/\$/\t$commit/" > "$out/logs/$name.tsv"
 	echo "$(wc -l < "$out/logs/$name.tsv") figures"
 }
 
@@ -156,14 +159,6 @@ plot()
 	done
 }
 
-fill_docs()
-{
-	local page=$top/docs/performance.md
-
-	awk -f "$top/scripts/bench/bench-docs.awk" "$out/report.md" "$page" > "$out/page.md" &&
-		cp "$out/page.md" "$page"
-}
-
 failed=() taken=0
 while read -r name where command; do
 	wanted "$name" || continue
@@ -178,7 +173,8 @@ gawk -v out="$out" -f "$top/scripts/bench/bench-report.awk" "$bench/bounds" "$ou
 	> "$out/report.md"
 missed=$?
 plot
-[ $docs = no ] || fill_docs || failed+=("the tables of the page")
+[ $docs = no ] || "$top/scripts/bench/fill-figures.sh" "$out/report.md" "$top/docs/performance.md" ||
+	failed+=("the tables of the page")
 sed '$d' "$out/report.md"
 echo "$(tail -n 1 "$out/report.md")${failed:+; failed: ${failed[*]}}"
 [ $missed -eq 0 ] && [ ${#failed[@]} -eq 0 ]

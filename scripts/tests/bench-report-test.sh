@@ -66,11 +66,17 @@ grep -q '"name": "name", "is": 1.5, "limit": 1.49, "met": false' "$work/results.
 result $? "and in what machines read"
 grep -q -F '| ours | 150 | 1000 | insns |' "$work/report.md"
 result $? "a table has a column for each x, ascending"
-printf '%s\n' '<!-- figures: group -->' 'old' '<!-- end -->' 'kept' > "$work/page"
-awk -f "$here/../bench/bench-docs.awk" "$work/report.md" "$work/page" > "$work/new" &&
-	grep -q 'ours | 150' "$work/new" && grep -q kept "$work/new" && ! grep -q old "$work/new"
-result $? "the page gets the table in the place of the old one"
-echo '<!-- figures: other -->' > "$work/page"
-! awk -f "$here/../bench/bench-docs.awk" "$work/report.md" "$work/page" > /dev/null 2>&1
-result $? "a table that is not there is an error"
+grep -q -F "\`make bench RUNS='run'\` at unknown" "$work/report.md"
+result $? "and is of no commit where the results name none"
+
+printf '%s\t%s\n' "$(sed 1q "$work/figures.tsv")" 0123456789ab > "$work/new.tsv"
+sed -n '2p' "$work/figures.tsv" | sed 's/^run/again/; s/$/\tba9876543210-dirty/' >> "$work/new.tsv"
+mv "$work/new.tsv" "$work/figures.tsv"
+report name group/ours/8 ratio group/theirs/8 2
+grep -q -F "\`make bench RUNS='run again'\` at 0123456789ab ba9876543210-dirty" "$work/report.md"
+result $? "or of each that they have, by the runs that it is from"
+grep -q -F "\`make bench\` at 0123456789ab ba9876543210-dirty" "$work/report.md"
+result $? "and so are the bounds"
+grep -q '"case": "theirs".*"commit": "ba9876543210-dirty"' "$work/results.json"
+result $? "and in what machines read"
 finish

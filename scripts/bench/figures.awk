@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+#
+# usage: awk -v fill=1 -f figures.awk REPORT.MD PAGE.MD
+#        awk -f figures.awk PAGE.MD...
+#
+# Prints the page with the tables of the report, or lists those of pages: page, line, names,
+# command, commits, sum, and the sum that the figures have, with tabs between them; a table of
+# figures without a marker, or a marker of another form, is a "!" and what is wrong.
+# Rows that begin with "promise" are left to test-docs.awk: each names its own command.
+#
+# A table is between
+#
+#   <!-- figures: NAME...; by COMMAND; of COMMIT...; sum N -->
+#   <!-- end -->
+#
+# and in a report after "## NAME" and "`COMMAND` at COMMIT...", as rows or within ``` lines.
+# Several names of one column become one table. A table of which the report has not all names,
+# or not all runs of the benchmark, stays as it is. Figures that nobody fills in change the sum.
+
+# Of the figures alone: words may change.
+function sum_of(text,	i, c, sum)
+{
+	for (i = 1; i <= length(text); i++) {
+		c = index("0123456789.%|", substr(text, i, 1))
+		if (c)
+			sum = (sum * 31 + c) % 1000003
+	}
+	return sum + 0
+}
+
+# The parts of a marker.
+function read_marker(line,	i, n, part)
+{
+	names = command = commits = sum = ""
+	sub(/^<!-- figures: */, "", line)
+	sub(/ *-->$/, "", line)
+	n = split(line, part, /; /)
+	names = part[1]
+	for (i = 2; i <= n; i++)
+		if (sub(/^by /, "", part[i]))
+			command = part[i]
+		else if (sub(/^of /, "", part[i]))
+			commits = part[i]
+		else if (sub(/^sum /, "", part[i]))
+			sum = part[i]
+}
+
+# --- filling
+
+# The unit says it if the name does not.
+function joined(name, n,	i, c, g, heads, text)
+{
+	text = "| |"
+	for (i = 1; i <= n; i++) {
+		g = name[i]
+		text = text " " (sub(/^[^-]*-/, "", g) ? g : unit[g]) " |"
+		heads = heads "--:|"
+	}
+	text = text "\n|---|" heads "\n"
+	for (c = 1; c <= cases[name[1]]; c++) {
+		g = row[name[1], c]
+		text = text "| " g " |"
+		for (i = 1; i <= n; i++)
+			text = text " " value[name[i], g] " |"
+		text = text "\n"
+	}
+	return text
+}
+
+# Those of list that text has not are added.
+function union(text, list, between,	i, n, part)
+{
+	n = split(list, part, between)
+	for (i = 1; i <= n; i++)
+		if (index(between text between, between part[i] between) == 0)
+			text = text (text == "" ? "" : between) part[i]
+	return text
+}
+
+function runs_of(command,	runs)
+{
+	while (match(command, /RUNS='[^']*'/)) {
+		runs = runs " " substr(command, RSTART + 6, RLENGTH - 7)
+		command = substr(command, RSTART + RLENGTH)
+	}
+	return runs " "
+}
+
+# Why a table cannot be filled, or nothing.
+function lacks(name, n,	i, have, part)
+{
+	for (i = 1; i <= n; i++) {
+		if (!(name[i] in tables))
+			return "no figures: " name[i]
+		if (tables[name[i]] ~ /NOT MEASURED/)
+			return "not all is measured: " name[i]
+		have = have runs_of(made_by[name[i]])
+	}
+	n = split(runs_of(command), part, " ")
+	for (i = 1; i <= n; i++)
+		if (index(have, " " part[i] " ") == 0)
+			return "no run " part[i] ": " names
+	return ""
+}
+
+function write_table(	i, n, name, why, text)
+{
+	n = split(names, name, " ")
+	why = lacks(name, n)
+	if (why != "") {
+		print "figures: left as it is, " why > "/dev/stderr"
+		print
+		return
+	}
+	text = n > 1 ? joined(name, n) : tables[names]
+	command = commits = ""
+	for (i = 1; i <= n; i++) {
+		command = union(command, made_by[name[i]], " && ")
+		commits = union(commits, made_of[name[i]], " ")
+	}
+	printf "<!-- figures: %s; by %s; of %s; sum %d -->\n%s", names, command, commits,
+	       sum_of(text), text
+	inside = 1
+	filled++
+}
+
+function read_report(	cell)
+{
+	if (/^## /) {
+		group = substr($0, 4)
+	} else if (/^`.*` at [^ ]/) {
+		made_by[group] = made_of[group] = $0
+		sub(/^`/, "", made_by[group])
+		sub(/` at [^`]*$/, "", made_by[group])
+		sub(/^.*` at /, "", made_of[group])
+	} else if (/^\|/ || /^```/ || fence) {
+		tables[group] = tables[group] $0 "\n"
+		split($0, cell, / *\| */)
+		if (cell[2] != "" && cell[2] !~ /^--/) {
+			row[group, ++cases[group]] = cell[2]
+			value[group, cell[2]] = cell[3]
+			unit[group] = cell[4]
+		}
+	}
+	if (/^```/)
+		fence = !fence
+}
+
+fill && FNR == NR { read_report(); next }
+fill && /^<!-- end -->/ { inside = 0 }
+fill && /^<!-- figures: / { read_marker($0); write_table(); next }
+fill && !inside
+fill { next }
+
+# --- listing
+
+function list(what)
+{
+	printf "%s\t%d\t%s\n", FILENAME, line, what
+}
+
+# Each marker has its end, and is not within another one's.
+function end_marker()
+{
+	if (marked)
+		list("!\tmarker without an end: " names)
+	marked = 0
+}
+
+# In a cell that is not the first.
+function has_figures(line)
+{
+	sub(/^\|[^|]*/, "", line)
+	return line ~ /\| *[-+]?[0-9][0-9.,]*( ?(%|x|ns|kB|KiB|MB|bytes|lines|tests|cases))?( \([^|)]*\))? *\|/
+}
+
+FNR == 1 { end_marker(); table = 0 }
+/^<!-- figures: / {
+	end_marker()
+	read_marker($0)
+	line = FNR
+	text = ""
+	marked = 1
+	next
+}
+/^<!-- end -->/ && marked {
+	marked = 0
+	if (names == "" || command == "" || commits == "" || sum !~ /^[0-9]+$/)
+		list("!\tmarker without names, by, of or sum: " names)
+	else
+		list(names "\t" command "\t" commits "\t" sum "\t" sum_of(text))
+	next
+}
+marked { text = text $0 "\n"; next }
+/^\|/ && !table { line = FNR; known = /^\| *promise *\|/ }
+{ table = /^\|/ }
+table && !known && has_figures($0) {
+	list("!\ttable of figures without a marker")
+	known = 1
+}
+END {
+	if (!fill)
+		end_marker()
+	else if (!filled)
+		print "figures: the page has none of these tables" > "/dev/stderr"
+	exit fill && !filled
+}
