@@ -33,6 +33,11 @@ typed=$(grep -n -E '[0-9] ?(ns|µs|insns)\b' README.md docs/testing.md docs/dema
 [ -z "$typed" ]
 result $? "figures of the benchmark are written in one place${typed:+, not in $typed}"
 
+said=$(scripts/check/check-figures.sh .)
+status=$?
+[ -z "$said" ] || printf '# %s\n' "${said//$'\n'/$'\n'# }"
+result $status "tables of figures are filled in, and not too old"
+
 # expect_count NAME PROGRAMS SEEN NEW - a row of a page, by the results in $work
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
