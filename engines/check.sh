@@ -7,7 +7,11 @@
 # a signal handler, by what they publish, and compares with what the engine knows: walk/walk.c
 # with ENGINE/tests/truth.c. The libcodectl is that of BUILD, where configure and make were
 # called. ENGINE/tests/run says what to run. Fails if a stack was wrong, or if too little was
-# seen. It needs no kernel with codectl(2), but root, for chroot().
+# seen. DIR gets figures.md for scripts/bench/fill-figures.sh. It needs no kernel with
+# codectl(2), but root, for chroot().
+
+# What tests/run calls looks unreachable:
+# shellcheck disable=SC2317
 
 set -eu -o pipefail
 
@@ -44,17 +48,24 @@ with()
 		LD_PRELOAD="$library" "$@"
 }
 
+commit=$("$here/../scripts/check/tree-commit.sh" "$here/..")
 rm -rf "$walk"
 mkdir -p "$walk"
-trap 'rm -rf "$walk" "$root/opt/bench"' EXIT
+trap 'rm -rf "$walk" "$walk.table" "$root/opt/bench"' EXIT
 cp -r "$here/$engine/bench" "$root/opt"
 cp "$build"/.libs/libcodectl.so.0 "$walk"
 compile shared "$build/.libs/libcodectl.so"
 compile preload "$build"/src/.libs/libcodectl_preload_la-*.o \
 	"$build"/preload/.libs/libcodectl_preload_la-*.o
+status=0
 # shellcheck source=/dev/null
 . "$here/$engine/tests/run" 2>&1 | awk '
-	$1 == "program" { program = $2 }
+	$1 == "program" {
+		program = substr($0, 9)
+		if (!(program in programs))
+			order[++nr] = program
+		programs[program]
+	}
 	$1 == "samples" {
 		for (i = 1; i < NF; i += 2) {
 			if ($i == "deepest")
@@ -63,24 +74,33 @@ compile preload "$build"/src/.libs/libcodectl_preload_la-*.o \
 			if (!known[$i]++)
 				what[++kinds] = $i
 		}
-		programs[program] = 1
 	}
 	/^#/ { print }
 	END {
-		for (p in programs) {
-			printf "%s", p
+		split("walks;complete;no rule;wrong;through compiled code;in C called from it", is, ";")
+		printf "| |"
+		for (i = 1; i <= kinds; i++)
+			printf " %s |", i in is ? is[i] : what[i]
+		printf "\n|---|"
+		for (i = 1; i <= kinds; i++)
+			printf "--:|"
+		for (n = 1; n <= nr; n++) {
+			p = order[n]
+			printf "\n| %s |", p
 			for (i = 1; i <= kinds; i++)
-				printf " %s %d", what[i], sum[p, what[i]]
-			print ""
+				printf " %d |", sum[p, what[i]]
 			few = few || sum[p, "samples"] < 10000 || sum[p, "compiled"] < 1000 ||
 				sum[p, "called"] < 500 || sum[p, "checked"] < 1000 ||
 				sum[p, "no-rule"] > sum[p, "samples"] / 100
 			wrong = wrong || sum[p, "wrong"]
-			nr++
 		}
+		print ""
 		if (!nr || few)
 			print "FAILED: too little was seen"
 		if (wrong)
 			print "FAILED: stacks were wrong"
 		exit !nr || few || wrong
-	}'
+	}' | tee "$walk.table" || status=$?
+"$here/../scripts/bench/report.sh" walks "engines/check.sh $engine" "$commit" \
+	< "$walk.table" > "$root/../figures.md"
+exit $status

@@ -6,7 +6,8 @@
 # Boots the guest of IMAGES with DIR/root, files of Debian that ENGINE/make-root.sh has
 # made, as /opt/root, and the libraries of PACKAGES in it; has it run ENGINE/in-guest.sh,
 # and ENGINE/judge look at the stacks that were taken. OUT gets what was recorded, as text,
-# and table.txt. Fails if the guest does, or the judge.
+# table.txt, and figures.md for scripts/bench/fill-figures.sh. Fails if the guest does, or
+# the judge.
 
 set -eu -o pipefail
 
@@ -24,6 +25,8 @@ if [ $# -lt 5 ] || [ ! -e "$here/$1/in-guest.sh" ]; then
 fi
 engine=$1 images=$2 dir=$(realpath "$3") packages=$4 out=$5
 shift 5
+commit=$("$here/../scripts/check/tree-commit.sh" "$here/..")
+made="engines/guest.sh $engine${*:+ $*}"
 rm -rf "$out"
 mkdir -p "$out/work" "$out/flame"
 out=$(realpath "$out") work=$out/work
@@ -40,4 +43,7 @@ dpkg-deb -x "$packages"/libcodectl0_*.deb "$work/library"
 	--add "$here/take.sh:/opt/" --add "$work/settings:/opt/" -- sh /opt/engine/in-guest.sh
 find "$work/results" -maxdepth 1 -type f ! -name '*.script' -exec cp {} "$out" ';'
 export machine dir work out
-"$here/$engine/judge" | tee "$out/table.txt"
+status=0
+"$here/$engine/judge" | tee "$out/table.txt" || status=$?
+"$here/../scripts/bench/report.sh" guest "$made" "$commit" < "$out/table.txt" > "$out/figures.md"
+exit $status

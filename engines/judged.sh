@@ -19,7 +19,7 @@ text_of()
 }
 
 # judge_stacks TITLE EXE STRICT OF LEAST RECORDING... - prints the shares of those of EXE, and
-# draws them; fails as shares.awk says
+# draws them; fails as shares.awk says. The caller may set titles for it.
 judge_stacks()
 {
 	local title=$1 exe=$2 strict=$3 of=$4 least=$5 name
@@ -34,7 +34,7 @@ judge_stacks()
 			> "$out/flame/$name.svg" || return
 		facts+=("$out/$name.facts")
 	done
-	awk -v strict="$strict" -v of="$of" -v least="$least" -f "$engines/shares.awk" "${facts[@]}"
+	awk -v strict="$strict" -v of="$of" -v least="$least" -v titles="${titles:-}" -f "$engines/shares.awk" "${facts[@]}"
 }
 
 # judge_callers MOST RECORDING... - fails if compiled code, which is called from so many

@@ -6,10 +6,10 @@
 # Boots the machine in DIR, which machine/make-image.sh has made, has it run ENGINE, a
 # directory by its path from that of this script, and judges the stacks that were taken.
 # What ENGINE needs that the machine does not have, ENGINE/prepare puts beside its job. OUT
-# gets table.txt, what the machine says, and a flame graph for each recording. The settings
-# are those of ENGINE/run, and cpus, how many the machine has (2): one where threads write
-# each other's code, which QEMU 7.2 runs wrongly on several. Fails if the machine does, or
-# ENGINE/judge.
+# gets table.txt, what the machine says, a flame graph for each recording, and figures.md,
+# the table for scripts/bench/fill-figures.sh. The settings are those of ENGINE/run, and
+# cpus, how many the machine has (2): one where threads write each other's code, which QEMU
+# 7.2 runs wrongly on several. Fails if the machine does, or ENGINE/judge.
 
 set -eu -o pipefail
 
@@ -29,6 +29,10 @@ if [ $# -lt 4 ] || [ ! -x "$here/$1/run" ]; then
 fi
 engine=$1 dir=$(realpath "$2") packages=$3 out=$4
 shift 4
+commit=$("$here/../scripts/check/tree-commit.sh" "$here/..")
+made="make check-engine ENGINE=$engine" name=machine
+[ "$engine" != ../machine/peers ] || made="make check-peers" name=peers
+[ $# = 0 ] || made+=" SETTINGS='$*'"
 rm -rf "$out"
 work=$out/work
 mkdir -p "$out/flame" "$work/job" "$dir/root/var/tmp/judged"
@@ -42,9 +46,13 @@ fi
 options=(--memory 4G)
 for setting; do
 	[[ $setting != cpus=* ]] || options+=(--cpus "${setting#*=}")
+	[[ $name$setting != machinecpus=1 ]] || name="machine-one-cpu"
 	printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
 done > "$work/job/settings"
 tar -cf "$work/job.tar" -C "$work/job" .
 boot_job "${options[@]}"
 export machine dir work out
-"$here/$engine/judge" | tee "$out/table.txt"
+status=0
+"$here/$engine/judge" | tee "$out/table.txt" || status=$?
+"$here/../scripts/bench/report.sh" "$name" "$made" "$commit" < "$out/table.txt" > "$out/figures.md"
+exit $status

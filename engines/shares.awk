@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# usage: awk -v strict=REGEX -v of=NAME -v least=N -f shares.awk RECORDING.facts...
+# usage: awk -v strict=REGEX -v of=NAME -v least=N [-v titles='RECORDING=TITLE;...'] \
+#            -f shares.awk RECORDING.facts...
 #
-# Prints for each recording which share of its stacks is complete: of all, of those through
+# Prints a table of which share of each recording's stacks is complete: of all, of those through
 # compiled code, and of those in C that this has called, as machine/stacks.py counts them.
 # Fails if, where the name of the recording is as strict says, less than 99 % are, or less
 # than 99.9 % of those that "of" names, compiled or called, of which there are to be "least".
@@ -24,18 +25,30 @@ function complete(file, what)
 	return share(n[file, what "-complete"], n[file, what])
 }
 
+function read_titles(	i, nr, part, at)
+{
+	nr = split(titles, part, /;/)
+	for (i = 1; i <= nr; i++) {
+		at = index(part[i], "=")
+		title[substr(part[i], 1, at - 1)] = substr(part[i], at + 1)
+	}
+}
+
 { n[FILENAME, $1] = $2 }
 
 END {
-	printf "%-10s %8s %10s %10s %10s %10s %10s\n", "", "samples", "complete", "compiled",
-		"complete", "called", "complete"
+	read_titles()
+	print "| | samples | complete | through compiled code | of these complete " \
+	      "| in C called by it | of these complete |\n|---|--:|--:|--:|--:|--:|--:|"
 	for (i = 1; i < ARGC; i++) {
 		file = ARGV[i]
 		whole = share(n[file, "complete"], n[file, "samples"])
-		printf "%-10s %8d %8.2f %% %10d %8.2f %% %10d %8.2f %%\n", name_of(file),
-			n[file, "samples"], whole, n[file, "compiled"],
-			complete(file, "compiled"), n[file, "called"], complete(file, "called")
-		if (name_of(file) ~ "^(" strict ")$" && (whole < 99 || n[file, of] < least ||
+		name = name_of(file)
+		printf "| %s | %d | %.2f %% | %d | %.2f %% | %d | %.2f %% |\n",
+			name in title ? title[name] : name, n[file, "samples"], whole,
+			n[file, "compiled"], complete(file, "compiled"), n[file, "called"],
+			complete(file, "called")
+		if (name ~ "^(" strict ")$" && (whole < 99 || n[file, of] < least ||
 		    complete(file, of) < 99.9))
 			failed = 1
 	}

@@ -7,7 +7,8 @@
 # DIR/root, are made fit for it in the ways that the file ENGINE/ways says: instructions, those
 # of the kernel with them, system calls and memory. The libraries are those of PACKAGES.
 # FACTS is where guest.sh or run.sh has left what it has judged, for the shares of complete
-# stacks. OUT gets ways.md. Fails if what is here costs more than 1 % of the instructions.
+# stacks. OUT gets ways.md, and figures.md for scripts/bench/fill-figures.sh. Fails if what
+# is here costs more than 1 % of the instructions.
 
 set -eu -o pipefail
 
@@ -17,6 +18,7 @@ if [ $# -lt 5 ] || [ ! -e "$here/$1/ways" ]; then
 	exit 1
 fi
 engine=$1 images=$2 dir=$(realpath "$3") packages=$4 out=$5 facts=${6:-}
+commit=$("$here/../scripts/check/tree-commit.sh" "$here/..")
 rm -rf "$out"
 mkdir -p "$out/bench"
 out=$(realpath "$out")
@@ -31,4 +33,8 @@ bench=$here/$engine/bench
 	--add "$here/$engine:/opt/engine" --add "$bench:/opt/root/opt/bench" \
 	--add "$here/take.sh:/opt/" --add "$here/ways-in-guest.sh:/opt/" --add "$out/measure:/opt/" -- \
 	sh /opt/ways-in-guest.sh
-awk -v facts="$facts" -f "$here/ways.awk" "$out/ways" | tee "$out/ways.md"
+status=0
+awk -v facts="$facts" -f "$here/ways.awk" "$out/ways" | tee "$out/ways.md" || status=$?
+"$here/../scripts/bench/report.sh" "ways-$engine" "engines/ways.sh $engine" "$commit" \
+	< "$out/ways.md" > "$out/figures.md"
+exit $status

@@ -6,7 +6,8 @@
 # Builds LuaJIT from SOURCE in DIR, with the libcodectl that was installed in LIBRARY, a
 # prefix of its own (make install DESTDIR=), and has tests/walk.c look at each part of
 # tests/structure.lua for so long. Fails if a stack was wrong, or if there was less of what
-# is to be seen than there should be. It needs no kernel with codectl(2).
+# is to be seen than there should be. DIR gets figures.md for scripts/bench/fill-figures.sh. It
+# needs no kernel with codectl(2).
 
 set -eu -o pipefail
 
@@ -28,12 +29,14 @@ if [ -z "$pc" ] || [ -z "$archive" ]; then
 fi
 export PKG_CONFIG_SYSROOT_DIR=$library PKG_CONFIG_PATH=${pc%/*} LD_BIND_NOW=1
 
+commit=$("$here/../../scripts/check/tree-commit.sh" "$here/../..")
 "$here/build.sh" "$source" "$dir" USE_CODECTL=y CCDEBUG=-g
 # shellcheck disable=SC2046
 cc -D_GNU_SOURCE -DLUAJIT_USE_CODECTL -O2 -g -Wall -Wextra -Werror -I"$dir/src" \
 	$(pkg-config --cflags libcodectl) -o "$dir/walk" "$here/tests/walk.c" \
 	"$dir/src/luajit.o" "$dir/src/libluajit.a" "$archive" \
 	-Wl,--wrap=luaL_newstate,--wrap=lua_close,--wrap=syscall -Wl,-E,-z,now -lm -ldl -lpthread
+status=0
 for part in $parts; do
 	echo "part $part"
 	"$dir/walk" "$here/tests/structure.lua" "$part" "$seconds" 2>&1 ||
@@ -51,8 +54,9 @@ done | tee "$dir/walked" | awk '
 	END {
 		few = sum["samples"] < 10000 || sum["in-trace"] < 1000 ||
 			sum["below-trace"] < 1000 || sum["interpreted"] < 500
-		printf "%-10s samples %d complete %d no-rule %d wrong %d\n", "all",
-			sum["samples"], sum["complete"], sum["no-rule"], sum["wrong"]
+		print "| | walks | right | begin where there is no rule | wrong |\n|---|--:|--:|--:|--:|"
+		printf "| all parts | %d | %d | %d | %d |\n", sum["samples"], sum["complete"],
+			sum["no-rule"], sum["wrong"]
 		if (failed)
 			print "FAILED:" failed
 		if (few)
@@ -60,4 +64,7 @@ done | tee "$dir/walked" | awk '
 		if (sum["no-rule"] > sum["samples"] / 100)
 			print "FAILED: more than 1 % have no rule"
 		exit failed || few || sum["wrong"] || sum["no-rule"] > sum["samples"] / 100
-	}'
+	}' | tee "$dir/table.txt" || status=$?
+"$here/../../scripts/bench/report.sh" walks engines/luajit/check.sh "$commit" \
+	< "$dir/table.txt" > "$dir/figures.md"
+exit $status

@@ -8,7 +8,7 @@
 # (CC=codectl-gcc USE_CODECTL=y), PLAIN, made with PATCHES=, and STOCK, Debian's. Fails if with
 # the patches less than 99 % are complete, or less than 99.9 % of those in C that compiled code
 # has called, of which there are to be 500, or if traces have no names. OUT gets what was
-# recorded.
+# recorded, and figures.md for scripts/bench/fill-figures.sh.
 
 set -eu -o pipefail
 
@@ -20,6 +20,7 @@ if [ $# -lt 5 ]; then
 fi
 images=$1 patched=$2 plain=$3 stock=$4 out=$5 seconds=${6:-10}
 
+commit=$("$here/../../scripts/check/tree-commit.sh" "$here/../..")
 mkdir -p "$out"
 # An emulated timer may be late where the host is busy.
 "$here/../../rig/guest/guest.sh" --append no_timer_check --images "$images" \
@@ -31,8 +32,11 @@ for name in without tables patched; do
 	"$here/stacks.awk" "$out/$name.script" > "$out/$name.facts"
 done
 failed=0
-awk -v strict=patched -v of=called -v least=500 -f "$here/../shares.awk" \
+titles="without=Debian's LuaJIT;tables=\`codectl attach\` for it and libgcc"
+awk -v titles="$titles" -v strict=patched -v of=called -v least=500 -f "$here/../shares.awk" \
 	"$out"/{without,tables,patched}.facts | tee "$out/table.txt" || failed=1
+"$here/../../scripts/bench/report.sh" guest engines/luajit/guest.sh "$commit" \
+	< "$out/table.txt" > "$out/figures.md"
 grep -q -E 'TRACE [0-9]+ .*names\.lua:[0-9]+' "$out/names" || { echo "no names"; failed=1; }
 [ $failed = 0 ] || echo "FAILED: see $out"
 exit $failed

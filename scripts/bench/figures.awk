@@ -15,7 +15,7 @@
 #
 # and in a report after "## NAME" and "`COMMAND` at COMMIT...", as rows or within ``` lines.
 # Several names of one column become one table. A table of which the report has not all names,
-# or not all runs of the benchmark, stays as it is. Figures that nobody fills in change the sum.
+# runs of the benchmark or rows stays as it is. Figures that are typed change the sum.
 
 # Of the figures alone: words may change.
 function sum_of(text,	i, c, sum)
@@ -103,13 +103,34 @@ function lacks(name, n,	i, have, part)
 	return ""
 }
 
+# A row of the page that the table has not; runs of the benchmark are known to be all there.
+function lost_row(name, n,	c, i, nr, part, cell)
+{
+	if (n > 1 || command == "" || command ~ /^make bench/)
+		return ""
+	nr = split(old, part, "\n")
+	for (i = 1; i <= nr; i++) {
+		split(part[i], cell, / *\| */)
+		# The head of the table is no row.
+		if (part[i + 1] ~ /^\|--/)
+			continue
+		for (c = 1; c <= cases[names] && row[names, c] != cell[2]; c++)
+			;
+		if (cell[2] != "" && cell[2] !~ /^--/ && c > cases[names])
+			return "no row " cell[2] ": " names
+	}
+	return ""
+}
+
 function write_table(	i, n, name, why, text)
 {
 	n = split(names, name, " ")
 	why = lacks(name, n)
+	if (why == "")
+		why = lost_row(name, n)
 	if (why != "") {
 		print "figures: left as it is, " why > "/dev/stderr"
-		print
+		printf "%s\n%s", marker, old
 		return
 	}
 	text = n > 1 ? joined(name, n) : tables[names]
@@ -120,7 +141,6 @@ function write_table(	i, n, name, why, text)
 	}
 	printf "<!-- figures: %s; by %s; of %s; sum %d -->\n%s", names, command, commits,
 	       sum_of(text), text
-	inside = 1
 	filled++
 }
 
@@ -147,8 +167,9 @@ function read_report(	cell)
 }
 
 fill && FNR == NR { read_report(); next }
-fill && /^<!-- end -->/ { inside = 0 }
-fill && /^<!-- figures: / { read_marker($0); write_table(); next }
+fill && /^<!-- figures: / { read_marker($0); marker = $0; old = ""; inside = 1; next }
+fill && /^<!-- end -->/ && inside { write_table(); inside = 0 }
+fill && inside { old = old $0 "\n" }
 fill && !inside
 fill { next }
 
@@ -201,7 +222,9 @@ table && !known && has_figures($0) {
 END {
 	if (!fill)
 		end_marker()
+	else if (inside)
+		print "figures: no end of " names > "/dev/stderr"
 	else if (!filled)
 		print "figures: the page has none of these tables" > "/dev/stderr"
-	exit fill && !filled
+	exit fill && (inside || !filled)
 }

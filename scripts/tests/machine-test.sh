@@ -460,10 +460,10 @@ shares()
 {
 	printf '%s\n' "samples $3" "complete $4" "called $5" "called-complete $6" > "$work/new.facts"
 	printf '%s\n' 'samples 10' 'complete 0' > "$work/old.facts"
-	awk -v strict=new -v of=called -v least=1000 -f "$here/../../engines/shares.awk" \
+	awk -v titles='new=now' -v strict=new -v of=called -v least=1000 -f "$here/../../engines/shares.awk" \
 		"$work"/{old,new}.facts > "$work/shares"
-	[ $? = "$2" ] && grep -q -E '^old +10 +0\.00 %' "$work/shares" &&
-		grep -q -E "^new +$3 " "$work/shares"
+	[ $? = "$2" ] && grep -q -F '| old | 10 | 0.00 % |' "$work/shares" &&
+		grep -q -F "| now | $3 |" "$work/shares"
 	result $? "$1"
 }
 
