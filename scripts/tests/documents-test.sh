@@ -33,6 +33,27 @@ typed=$(grep -n -E '[0-9] ?(ns|µs|insns)\b' README.md docs/testing.md docs/dema
 [ -z "$typed" ]
 result $? "figures of the benchmark are written in one place${typed:+, not in $typed}"
 
+# What two pages say is the same.
+here=$(grep -o -E 'takes[[:space:]]+[0-9]+ minutes' <(tr '\n' ' ' < README.md))
+there=$(grep -o -E 'takes[[:space:]]+[0-9]+ minutes' <(sed '/^|/d' docs/testing.md | tr '\n' ' ') | sed 1q)
+echo "# README: check $here; docs/testing.md: $there"
+[ -n "$here" ] && [ "$here" = "$there" ]
+result $? "README and docs/testing.md agree how long check takes"
+differ=$(awk -F '|' '/^\|.*\| [0-9,]+ (tests|cases)[^|]*\|$/ {
+		programs = $(NF - 2)
+		sub(/;.*/, "", programs)
+		if (programs ~ /also static/ || gsub(/_test(\.sh)?`/, "&", programs) != 1)
+			next
+		match(programs, /[a-z_0-9-]+_test(\.sh)?`/)
+		name = substr(programs, RSTART, RLENGTH - 1)
+		split($(NF - 1), is, " ")
+		if (name in counted && counted[name] != is[1])
+			print name
+		counted[name] = is[1]
+	}' docs/testing.md | xargs)
+[ -z "$differ" ]
+result $? "docs/testing.md counts no program twice, and differently${differ:+, but $differ}"
+
 said=$(scripts/check/check-figures.sh .)
 status=$?
 [ -z "$said" ] || printf '# %s\n' "${said//$'\n'/$'\n'# }"
