@@ -187,12 +187,15 @@ boot()
 		"${machine[@]}"
 		return
 	fi
-	# Opened for reading and writing, so that neither side waits for the other.
-	cat < "$work/stdout" &
-	cat < "$work/stderr" >&2 &
+	# Opened here, so that a machine that ends at once leaves no side waiting.
+	exec 3<> "$work/stdout" 4<> "$work/stderr"
+	exec 5< "$work/stdout" 6< "$work/stderr"
+	cat <&5 3>&- 4>&- 6<&- &
+	cat <&6 >&2 3>&- 4>&- 5<&- &
 	timeout --foreground -k 5 "$seconds" "${machine[@]}" < /dev/null \
-		> "$work/qemu.log" 2>&1 3<> "$work/stdout" 4<> "$work/stderr" &
+		> "$work/qemu.log" 2>&1 5<&- 6<&- &
 	machine_pid=$!
+	exec 3>&- 4>&- 5<&- 6<&-
 	trap 'kill $machine_pid 2>/dev/null; exit 125' INT TERM HUP
 	wait $machine_pid
 	status=$?
