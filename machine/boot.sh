@@ -4,12 +4,15 @@
 # usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] [--cpus N] --job TAR --result FILE
 #        boot.sh DIR [--memory SIZE] [--cpus N] --shell
 #
-# Boots the machine in DIR under QEMU, by KVM if that boots its kernel, with two CPUs
-# unless told otherwise. What it writes to its disk is gone at its end. With a job it
-# runs what TAR holds, as root, until that has written FILE, a disk; with --shell it is
-# a console.
+# Boots the machine in DIR under QEMU, by KVM if that boots its kernel or CODECTL_ACCEL
+# says so, with two CPUs unless told otherwise. What it writes to its disk is gone at its
+# end. With a job it runs what TAR holds, as root, until that has written FILE, a disk;
+# with --shell it is a console.
 
 set -eu -o pipefail
+
+# shellcheck source=../rig/guest/accel.sh
+. "$(dirname "$0")/../rig/guest/accel.sh"
 
 die()
 {
@@ -45,29 +48,19 @@ for file in root.ext4 vmlinuz initrd; do
 	[ -e "$dir/$file" ] || die "there is no $file in $dir: make-image.sh makes it"
 done
 
-# Not every /dev/kvm that can be opened runs a kernel.
-kvm_works()
-{
-	[ -w /dev/kvm ] &&
-		timeout -s KILL 20 qemu-system-x86_64 -accel kvm -cpu host -m 512M \
-			-nodefaults -display none -serial stdio -kernel "$dir/vmlinuz" \
-			-append "console=ttyS0 panic=-1" -no-reboot < /dev/null 2> /dev/null |
-		grep -q -a 'Linux version'
-}
-
 disk()
 {
 	machine+=(-drive "if=none,id=$1,format=raw,file=$2,${3:-snapshot=off}")
 	machine+=(-device "virtio-blk-pci,drive=$1,serial=$1")
 }
 
-if kvm_works; then
-	accel=(-accel kvm -cpu host)
-else
-	echo "boot: there is no KVM that works: QEMU emulates the machine" >&2
-	accel=(-accel "tcg,thread=multi" -cpu max)
-fi
-machine=(qemu-system-x86_64 "${accel[@]}" -m "$memory" -smp "$cpus" -no-reboot -nodefaults
+choose_accel "$dir/vmlinuz" "$dir/kvm-works"
+say_accel >&2
+case $accel in
+kvm) by=(-accel kvm -cpu host) ;;
+tcg) by=(-accel "tcg,thread=multi" -cpu max) ;;
+esac
+machine=(qemu-system-x86_64 "${by[@]}" -m "$memory" -smp "$cpus" -no-reboot -nodefaults
 	-display none -device virtio-rng-pci
 	-kernel "$dir/vmlinuz" -initrd "$dir/initrd")
 # An emulated timer may be late where the host is busy.

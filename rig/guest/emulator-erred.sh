@@ -5,8 +5,8 @@
 #
 # Succeeds if what the kernel died of, by its LOG, is an error of the emulator: QEMU before
 # 8.1 may keep executing the breakpoint by which the kernel patched its code after the
-# breakpoint is gone (docs/testing.md). It is that only if an oops for a breakpoint is the
-# first splat, and memory holds none before that address.
+# breakpoint is gone (docs/testing.md). It is that only if QEMU emulated the machine, an
+# oops for a breakpoint is the first splat, and memory holds none before that address.
 
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -ne 1 ]; then
@@ -14,6 +14,7 @@ if [ $# -ne 1 ]; then
 	exit 2
 fi
 
+grep -q -a -x 'QEMU emulates the machine' "$1" &&
 qemu-system-x86_64 --version | awk '
 	/version/ { sub(/.*version /, ""); split($0, v, "."); old = v[1] * 100 + v[2] < 801 }
 	END { exit !old }' &&

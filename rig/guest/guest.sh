@@ -7,6 +7,8 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=accel.sh
+. "$here/accel.sh"
 
 usage()
 {
@@ -22,8 +24,12 @@ usage()
 	  --icount                  one CPU, whose clock counts an instruction a ns
 	  --plugin FILE[,ARG...]    a plugin of QEMU
 	  --in-turn                 two CPUs that take turns
+	                            (QEMU emulates the guest for each of these three)
 	  --timeout SECONDS         give up after that time (default: 600)
 	  --log FILE                keep the kernel's log there
+
+	CODECTL_ACCEL=kvm|tcg says whether KVM runs the guest or QEMU emulates it
+	(default: kvm if /dev/kvm runs the kernel, otherwise tcg).
 
 	Exit status: the command's; 124 on timeout; 125 if the guest itself failed
 	or its kernel log holds a splat.
@@ -136,15 +142,31 @@ port()
 	machine+=(-device "virtserialport,chardev=$1,name=$1")
 }
 
+# Sets accel; only an emulator counts instructions, has plugins and takes turns.
+choose()
+{
+	if [ "$icount$plugin$threads" != nomulti ]; then
+		accel=tcg
+	else
+		choose_accel "$images/bzImage-$kernel" "$images/kvm-works"
+	fi
+}
+
 describe_machine()
 {
 	local args="console=ttyS0 root=/dev/vda ro init=/sbin/init panic=-1"
-	local accel=(-accel "tcg,thread=$threads" -smp 2) khz
+	local by khz
 
+	choose
 	khz=$("$images/tsc-khz") || die "no tsc-khz in $images"
 	if [ "$icount" = yes ]; then
-		accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -smp 1)
+		by=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -smp 1 -cpu max)
 		khz=1000000
+	elif [ "$accel" = tcg ]; then
+		by=(-accel "tcg,thread=$threads" -smp 2 -cpu max)
+	else
+		# Without counters, like an emulated CPU: perf takes the same events.
+		by=(-accel kvm -smp 2 -cpu "host,pmu=off")
 	fi
 	args+=" tsc_early_khz=$khz"
 	args+=" panic_on_warn=1 log_buf_len=4M random.trust_cpu=on printk.time=1"
@@ -153,7 +175,7 @@ describe_machine()
 	[ "$kernel" != debug ] || args+=" rcupdate.rcu_cpu_stall_timeout=300 no5lvl"
 	# shellcheck disable=SC2054
 	machine=(
-		qemu-system-x86_64 "${accel[@]}" -cpu max
+		qemu-system-x86_64 "${by[@]}"
 		-m "$memory" -M q35 -nodefaults -no-user-config -display none
 		-no-reboot -kernel "$images/bzImage-$kernel"
 		-append "$args $append"
@@ -241,5 +263,5 @@ boot
 bring_back
 judge
 verdict=$?
-cp "$work/console" "${log:-$images/console-$kernel.log}"
+{ say_accel; cat "$work/console"; } > "${log:-$images/console-$kernel.log}"
 exit $verdict

@@ -34,6 +34,8 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
+# The bounds are for an emulated guest.
+export CODECTL_ACCEL=${CODECTL_ACCEL:-tcg}
 programs=$build/obj/bench
 mkdir -p "$out/logs" || exit 2
 commit=$("$top/scripts/check/tree-commit.sh" "$top")

@@ -25,7 +25,7 @@ while [ "$1" != -- ]; do
 	shift
 done
 echo "$in_turn" >> "$GUEST/boots"
-{ echo "[    0.000000] Linux version 7.3.4"; [ $in_turn = yes ] || cat "$GUEST/splat"; } > "$log"
+{ printf '%s\n' "$RUNS" "[    0.000000] Linux version 7.3.4"; [ $in_turn = yes ] || cat "$GUEST/splat"; } > "$log"
 if [ $in_turn = no ] && [ -s "$GUEST/splat" ]; then
 	printf '%s\n' '# plan a b' '# begin a' 'ok 1 x' '1..1' '# end a 0' '# begin b' 'ok 1 y'
 	exit 125
@@ -38,7 +38,7 @@ echo "QEMU emulator version $QEMU_VERSION (Debian 1:$QEMU_VERSION+dfsg-7)"
 END
 printf '#!/bin/sh\necho a /a\necho b /b\n' > "$work/top/rig/guest/list-tests.sh"
 chmod +x "$work/top/rig/guest/guest.sh" "$work/bin/qemu-system-x86_64"
-export PATH=$work/bin:$PATH GUEST=$work QEMU_VERSION=7.2.22
+export PATH=$work/bin:$PATH GUEST=$work QEMU_VERSION=7.2.22 RUNS="QEMU emulates the machine"
 
 # oops KIND CODE - what the kernel says of it
 oops()
@@ -98,7 +98,10 @@ boot < <(oops page_fault "$gone"; oops int3 "$gone")
 expect "an oops of another kind before it" 1 1 failed
 boot < <(echo '[  60.0] WARNING: kernel/codectl.c:1 at x'; oops int3 "$gone")
 expect "a warning before it" 1 1 failed
-QEMU_VERSION=8.1.0
+RUNS="KVM runs the machine"
+boot < <(oops int3 "$gone")
+expect "no QEMU that emulates" 1 1 failed
+RUNS="QEMU emulates the machine" QEMU_VERSION=8.1.0
 boot < <(oops int3 "$gone")
 expect "a QEMU that does not err so" 1 1 failed
 [ ! -e "$work/results/retried" ]

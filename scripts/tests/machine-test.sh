@@ -495,6 +495,7 @@ ln -s "$(realpath "$here/../../rig/guest")" "$work/paper/rig/guest"
 cat > "$work/paper/machine/boot.sh" <<'END'
 #!/bin/bash
 console=$PAPER/boot.$(wc -l < "$PAPER/boots")
+echo "QEMU emulates the machine" >&2
 echo >> "$PAPER/boots"
 cat "$console"
 ! grep -q Oops "$console" || exit 1

@@ -26,7 +26,8 @@ attempt()
 attempt
 status=$?
 # Errors of QEMU's emulated CPU threads say nothing about the kernel.
-if [ $status -ne 0 ] && grep -q -a 'Oops: int3: 0000' "$work/console.log"; then
+if [ $status -ne 0 ] && grep -q -a -x 'QEMU emulates the machine' "$work/console.log" &&
+   grep -q -a 'Oops: int3: 0000' "$work/console.log"; then
 	attempt --in-turn
 	status=$?
 fi

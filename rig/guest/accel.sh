@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# What QEMU runs a kernel by, for scripts that source this and have die.
+
+# kvm_works KERNEL: not every /dev/kvm that can be opened runs one.
+kvm_works()
+{
+	local said
+
+	said=$(timeout -s KILL 20 qemu-system-x86_64 -accel kvm -cpu host -m 512M \
+		-nodefaults -no-user-config -display none -serial stdio -kernel "$1" \
+		-append "console=ttyS0 panic=-1" -no-reboot < /dev/null 2> /dev/null | tr -d '\0')
+	[[ $said == *"Linux version"* ]]
+}
+
+# choose_accel KERNEL FILE - sets accel to kvm or tcg: as CODECTL_ACCEL says, or by whether
+# KVM works, which FILE remembers until the host boots again
+choose_accel()
+{
+	local boot known=''
+
+	accel=${CODECTL_ACCEL:-}
+	case $accel in
+	kvm | tcg) return ;;
+	'') accel=tcg ;;
+	*) die "CODECTL_ACCEL is neither kvm nor tcg: $accel" ;;
+	esac
+	[ -e /dev/kvm ] || return 0
+	if [ ! -w /dev/kvm ]; then
+		echo "/dev/kvm may not be used by you" >&2
+		return
+	fi
+	boot=$(cat /proc/sys/kernel/random/boot_id)
+	[ ! -r "$2" ] || known=$(cat "$2")
+	case $known in
+	"$boot kvm" | "$boot tcg") accel=${known#* } ;;
+	*)
+		! kvm_works "$1" || accel=kvm
+		{ echo "$boot $accel" > "$2"; } 2> /dev/null || :
+		;;
+	esac
+	[ "$accel" = kvm ] || echo "/dev/kvm runs no kernel: CODECTL_ACCEL=tcg does without" >&2
+}
+
+# say_accel: emulator-erred.sh goes by it.
+say_accel()
+{
+	case $accel in
+	kvm) echo "KVM runs the machine" ;;
+	tcg) echo "QEMU emulates the machine" ;;
+	esac
+}
