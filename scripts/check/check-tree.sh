@@ -48,7 +48,7 @@ result $? "each file names its licence${missing:+: $(xargs <<< "$missing") does 
 numbers=$(cd "$top" && sed -n \
 	-e 's/^+\([0-9]*\)\t64\tcodectl.*/\1/p' \
 	-e 's/^+\?#define __NR_codectl[[:space:]]*\([0-9]*\)/\1/p' \
-	kernel/patches/*.patch glibc-patches/*.patch selftests/*.h demo/*.c \
+	kernel/patches/*.patch glibc-patches/*.patch selftests/*/*.h demo/*.c \
 	libcodectl/src/*.c libcodectl/tests/*.c)
 [ "$(wc -w <<< "$numbers")" -ge 5 ] && [ "$(sort -u <<< "$numbers" | wc -l)" = 1 ]
 result $? "all copies of the system call's number are the same: $(xargs <<< "$numbers")"

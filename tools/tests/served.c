@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../selftests/fuse_file.h"
+#include "../../selftests/lib/fuse_file.h"
 
 #define PAGE	4096UL
 #define LOADER	"/lib64/ld-linux-x86-64.so.2"
