@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Ids of files in the trace: for whom they are the same, and for how long. */
+#include <pthread.h>
 #include <sys/wait.h>
 
 #include "trace_file_fixture.h"
