@@ -3,9 +3,9 @@
 #
 # usage: export-series.sh BUILDDIR [NAME <ADDRESS>]
 #
-# Writes both series as patches to mail, with a cover letter, into
-# BUILDDIR/export/linux and BUILDDIR/export/glibc. They are signed off by NAME, or
-# by the user.name and user.email of git.
+# Writes all series as patches to mail, each with a cover letter, into the directories
+# BUILDDIR/export/linux-N-NAME and BUILDDIR/export/glibc-N-NAME, in the order in which
+# they apply. They are signed off by NAME, or by the user.name and user.email of git.
 
 set -eu -o pipefail
 
@@ -48,6 +48,8 @@ begin()
 	git -C "$repo" add -A
 	git -C "$repo" commit -q -m base
 	git -C "$repo" tag base
+	git -C "$repo" tag sent
+	nr_series=0
 }
 
 # Text as an item of a list, at most 72 columns wide.
@@ -140,23 +142,32 @@ cover_body()
 	done
 }
 
-# finish NAME COVER [OPTION...]
-finish()
+# What has to be applied first, as git's --base says it; the base is no commit of anybody's.
+prerequisites()
 {
-	local out=$build/export/$1 cover=$2 subject
-	shift 2
+	git -C "$repo" -c diff.noprefix=false log -p --reverse --no-renames base..sent |
+		git patch-id --stable | sed 's/^\([0-9a-f]*\) .*/prerequisite-patch-id: \1/'
+}
 
-	rm -rf "$out"
+# mail PROJECT NAME COVER - as a series, what was committed since the last one
+mail()
+{
+	local out cover=$3 subject
+
+	nr_series=$((nr_series + 1))
+	out=$build/export/$1-$nr_series-$2
 	mkdir -p "$out"
 	git -C "$repo" -c diff.noprefix=false format-patch -q --no-renames \
 		--abbrev=12 --cover-letter --zero-commit --no-signature \
-		"$@" -o "$out" base
+		--subject-prefix="PATCH codectl-$2" -o "$out" sent
 	cover_body "$cover" > "$work/body"
 	subject=$(sed -n 's/^Subject: //p' "$cover")
 	sed -i -e "s|\*\*\* SUBJECT HERE \*\*\*|$subject|" \
 		-e "/\*\*\* BLURB HERE \*\*\*/{r $work/body
 			d}" "$out/0000-cover-letter.patch"
-	echo "$(git -C "$repo" rev-list --count base..) patches and a cover letter in $out"
+	prerequisites >> "$out/0000-cover-letter.patch"
+	echo "$(git -C "$repo" rev-list --count sent..) patches and a cover letter in $out"
+	git -C "$repo" tag -f sent > /dev/null
 }
 
 message_of()
@@ -193,13 +204,39 @@ new_files()
 	cat "$build/linux/.codectl/created"
 }
 
+# Takes away again what later series add to the files of the next commit.
+hold_back()
+{
+	local later file
+
+	git -C "$repo" diff --cached --name-only > "$work/brought"
+	while read -r later; do
+		sed -n 's,^diff --git a/.* b/,,p' "$top/kernel/export/$later" |
+			grep -x -F -f "$work/brought" > "$work/held" || continue
+		while read -r file; do
+			echo "--include=$file"
+		done < "$work/held" | xargs git -C "$repo" apply -R --index \
+			"$top/kernel/export/$later" ||
+			die "$later is not in kernel/ as it says: kernel/README.md"
+	done < "$work/later"
+}
+
+# What was held back until now
+bring()
+{
+	grep -v -x -F "$1" "$work/later" > "$work/left" || true
+	mv "$work/left" "$work/later"
+	git -C "$repo" apply --index --whitespace=error "$top/kernel/export/$1"
+}
+
 commit_topic()
 {
-	local name=$1 patch='' part
+	local name=$1 patch='' later='' part
 	shift
 
 	for part; do
 		case $part in
+		later/*) later=$part ;;
 		*.patch)
 			patch=$part
 			git -C "$repo" apply --whitespace=error "$top/kernel/patches/$part"
@@ -208,6 +245,9 @@ commit_topic()
 		esac
 	done
 	git -C "$repo" add -A
+	# What is wrong without us does not have it.
+	[[ $patch == fix-* ]] || hold_back
+	[ -z "$later" ] || bring "$later"
 	message_of "$patch" "$name" > "$work/message"
 	git -C "$repo" commit -q -s -F "$work/message"
 }
@@ -229,27 +269,46 @@ check_all_there()
 
 export_linux()
 {
-	local name parts=()
+	local line series='' parts=()
 
 	begin "$build/linux"
-	while IFS=: read -r name parts; do
-		read -r -a parts <<< "$parts"
-		commit_topic "$name" "${parts[@]}"
-	done < <(grep -v '^#' "$top/kernel/export/series")
+	grep -o 'later/[^ ]*' "$work/series" | tac > "$work/later"
+	while read -r line; do
+		if [[ $line =~ ^\[(.+)\]$ ]]; then
+			[ -z "$series" ] || mail linux "$series" "$top/kernel/export/covers/$series"
+			series=${BASH_REMATCH[1]}
+			continue
+		fi
+		read -r -a parts <<< "${line#*:}"
+		commit_topic "${line%%:*}" "${parts[@]}"
+	done < "$work/series"
 	check_all_there
-	finish linux "$top/kernel/export/cover"
+	mail linux "$series" "$top/kernel/export/covers/$series"
 }
 
+# Each cover letter says how many of the patches are its own.
 export_glibc()
 {
+	local patch cover left=0 covers=("$top"/glibc-patches/covers/*)
+
 	begin "$build/glibc"
 	while read -r patch; do
+		if [ $left = 0 ]; then
+			cover=${covers[0]:?a cover letter is missing}
+			covers=("${covers[@]:1}")
+			left=$(sed -n 's/^Patches: //p' "$cover")
+		fi
 		git -C "$repo" am -q --whitespace=nowarn "$top/glibc-patches/$patch"
 		git -C "$repo" commit -q --amend --reset-author -s --no-edit
+		left=$((left - 1))
+		[ $left != 0 ] || mail glibc "${cover##*/?-}" "$cover"
 	done < <(grep -v '^#' "$top/glibc-patches/series")
-	finish glibc "$top/glibc-patches/cover"
+	[ "$left ${#covers[@]}" = "0 0" ] ||
+		die "glibc-patches/covers are of other patches than there are"
 }
 
 find_signer
+grep -v '^#' "$top/kernel/export/series" > "$work/series"
+rm -rf "$build"/export/{linux,glibc}-[0-9]*
 export_linux
 export_glibc

@@ -4,8 +4,9 @@
 # usage: check-export.sh BUILDDIR [--build]
 #
 # Checks that the output of export-series.sh applies to pristine trees with "git am",
-# gives the patched trees, passes checkpatch and can be mailed; that quilt accepts
-# both sets; and, with --build, that each step of both series builds. Prints TAP.
+# gives the patched trees, passes checkpatch and can be mailed; that each series says
+# what it needs; that quilt accepts both sets; and, with --build, that each step builds,
+# and an image after each series for the kernel. Prints TAP.
 # JOBS is the number of parallel jobs.
 
 # Functions are run by name.
@@ -31,9 +32,49 @@ mail_types=FILE_PATH_CHANGES,$kernel_types
 # profiled() of the benchmark has arguments that look like one word twice.
 selftests_types=$user_types,$harness_types,REPEATED_WORD
 
+# patches_of PROJECT - in all of its series, in the order in which they apply
 patches_of()
 {
-	find "$build/export/$1" -name '[0-9]*.patch' ! -name '0000-*' | sort
+	printf '%s\n' "$build/export/$1"-[0-9]*/[0-9]*.patch | grep -v '/0000-[^/]*$'
+}
+
+ids_of()
+{
+	local patch
+
+	for patch; do
+		git patch-id --stable < "$patch" | sed 's/ .*//'
+	done
+}
+
+# Each cover letter names the patches of all series before its own.
+prerequisites()
+{
+	local project dir seen=() patches
+
+	for project in linux glibc; do
+		seen=()
+		for dir in "$build/export/$project"-[0-9]*/; do
+			sed -n 's/^prerequisite-patch-id: //p' "$dir/0000-cover-letter.patch" |
+				diff <(ids_of "${seen[@]}") - || return
+			patches=("$dir"/[0-9]*.patch)
+			seen+=("${patches[@]:1}")
+		done
+	done
+	[ ${#seen[@]} != 0 ]
+}
+
+# Each series has a cover letter, with a text, and a name of its own in its subjects.
+covers()
+{
+	local dir name
+
+	for dir in "$build/export"/{linux,glibc}-[0-9]*; do
+		name=${dir##*/}
+		name=${name#*-*-}
+		! grep -H -E '\*\*\* |^@' "$dir/0000-cover-letter.patch" || return
+		! grep -L "^Subject: \[PATCH codectl-$name [0-9]" "$dir"/*.patch | grep . || return
+	done
 }
 
 changed_by()
@@ -78,7 +119,7 @@ check_patches()
 		types=$mail_types
 		case $(basename "$patch") in
 		*-selftests-*) types+=,$selftests_types ;;
-		*-trace-events.patch | *-tracing-*) types+=,$trace_types ;;
+		*-trace-events-*.patch | *-tracing-*) types+=,$trace_types ;;
 		*-unwind-by-registered-tables.patch) types+=,$trace_types,$asm_types ;;
 		esac
 		check_patch "$types" "$patch" || echo failed
@@ -90,7 +131,7 @@ max_mail=120000
 
 sizes()
 {
-	! find "$build/export/linux" "$build/export/glibc" -name '[0-9]*.patch' \
+	! find "$build"/export/{linux,glibc}-[0-9]* -name '[0-9]*.patch' \
 		-size +"${max_mail}c" -printf '%f has %s bytes\n' | grep .
 }
 
@@ -148,7 +189,7 @@ has_option()
 	grep -q '^config CODECTL$' "$build/export/linux-tree/init/Kconfig"
 }
 
-# each_step NAME COMMAND... - runs the command, with its name, after each patch
+# each_step NAME COMMAND... - runs the command, with its name and file, after each patch
 each_step()
 {
 	local name=$1 tree=$build/export/$1-tree patch step said
@@ -162,7 +203,7 @@ each_step()
 			result 1 "$step applies"
 			return
 		fi
-		"$@" "$step"
+		"$@" "$step" "$patch"
 	done < <(patches_of "$name")
 }
 
@@ -176,6 +217,18 @@ linux_step()
 		make -s -j"${JOBS:-$(nproc)}" -C "$selftests" \
 		CC="$build/tools/bin/codectl-gcc" KHDR="$build/sysroot/usr/include" \
 		O="$build/export/obj-selftests"
+	is_last "$2" || return
+	run "$1 is the last of its series: image" compile with "$with" bzImage
+	! has_option || run "$1 is the last of its series: image without codectl" \
+		compile without "$without" bzImage
+}
+
+# is_last PATCH - of its series
+is_last()
+{
+	local all=("${1%/*}"/*.patch)
+
+	[ "$1" = "${all[-1]}" ]
 }
 
 build_linux()
@@ -187,10 +240,8 @@ build_linux()
 	printf 'CONFIG_KUNIT=y\nCONFIG_CODECTL=y\nCONFIG_CODECTL_KUNIT_TEST=y\n' > "$with"
 	echo '# CONFIG_CODECTL is not set' > "$without"
 	each_step linux linux_step
-	run "all of it builds" compile with "$with" bzImage
 	grep -q -x CONFIG_CODECTL=y "$build/export/obj-with/.config"
 	result $? "with codectl"
-	run "all of it builds without codectl" compile without "$without" bzImage
 	! grep -q '^CONFIG_CODECTL' "$build/export/obj-without/.config"
 	result $? "and without"
 }
@@ -214,6 +265,8 @@ command -v quilt > /dev/null ||
 	{ echo "Bail out! quilt is missing: apt-get install quilt"; exit 1; }
 run "git am of the kernel's series gives the patched tree" am linux
 run "git am of glibc's series gives the patched tree" am glibc
+run "each series has a cover letter" covers
+run "each cover letter says which patches the series needs" prerequisites
 run "checkpatch has nothing to say" check_patches
 run "glibc's patches are signed off, and claim nothing for others" signed_off
 run "glibc can be configured not to make the system call" can_be_disabled

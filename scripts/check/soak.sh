@@ -77,7 +77,7 @@ documents()
 	return $status
 }
 
-# Each step of both series; failures are in a file.
+# Each step of all series; failures are in a file.
 export_steps()
 {
 	local status=0
