@@ -18,7 +18,7 @@ struct event {
 	struct event *next;	/* of all */
 	struct event *same_id;	/* reported before */
 	uint64_t copy, id, start, end, time;
-	pid_t pid;
+	struct process_id process;
 	char *name;		/* NULL: there is none any more */
 };
 
@@ -30,7 +30,7 @@ struct link {
 
 /* The reports about a page of a process. */
 struct place {
-	uint64_t pid, page;	/* first, for by_place() */
+	uint64_t pid, life, page;	/* first, for by_place() */
 	struct link *newest;
 };
 
@@ -100,7 +100,7 @@ static int by_place(const void *one, const void *other)
 {
 	const uint64_t *a = one, *b = other;
 
-	return by_id(a, b) ?: by_id(a + 1, b + 1);
+	return by_id(a, b) ?: by_id(a + 1, b + 1) ?: by_id(a + 2, b + 2);
 }
 
 /* ------------------------------------------------------------------ keeping */
@@ -122,7 +122,7 @@ static void *get_node(struct code_names *names, void **tree, const void *key,
 
 static void add_to_page(struct code_names *names, const struct event *event, uint64_t page)
 {
-	const uint64_t key[] = { event->pid, page };
+	const uint64_t key[] = { event->process.pid, event->process.life, page };
 	struct place *place = get_node(names, &names->places, key, sizeof(key), sizeof(*place),
 				       by_place);
 	struct link **at = &place->newest, *link = need(malloc(sizeof(*link)));
@@ -156,7 +156,7 @@ static void add_number(struct code_names *names, struct event *event)
 	numbered->newest = event;
 }
 
-static void add_event(struct code_names *names, pid_t pid, uint64_t time,
+static void add_event(struct code_names *names, struct process_id process, uint64_t time,
 		      const struct name_record *record, bool added)
 {
 	struct event *event = need(calloc(1, sizeof(*event)));
@@ -164,7 +164,7 @@ static void add_event(struct code_names *names, pid_t pid, uint64_t time,
 	*event = (struct event){
 		.next = names->events, .copy = record->copy, .id = record->id,
 		.start = record->start, .end = record->start + record->len,
-		.time = time, .pid = pid,
+		.time = time, .process = process,
 	};
 	names->events = event;
 	names->bytes += sizeof(*event);
@@ -186,7 +186,7 @@ static void add_end(struct code_names *names, uint64_t id, uint64_t time)
 		copy->time = time;
 }
 
-void code_names_add(struct code_names *names, pid_t pid, uint64_t time,
+void code_names_add(struct code_names *names, struct process_id process, uint64_t time,
 		    const struct name_record *record)
 {
 	bool empty = !record->len || record->start + record->len < record->start;
@@ -196,9 +196,9 @@ void code_names_add(struct code_names *names, pid_t pid, uint64_t time,
 	else if (record->action == NAME_END)
 		add_end(names, record->copy, time);
 	else if (!empty && record->action == NAME_ADD && record->id)
-		add_event(names, pid, time, record, true);
+		add_event(names, process, time, record, true);
 	else if (!empty && record->action == NAME_RETIRE)
-		add_event(names, pid, time, record, false);
+		add_event(names, process, time, record, false);
 }
 
 static void start_over(void *node)
@@ -247,7 +247,7 @@ struct told {
 	const struct event *last, *next;
 };
 
-static void look_at(const struct code_names *names, const uint64_t key[2],
+static void look_at(const struct code_names *names, const uint64_t key[3],
 		    uint64_t address, uint64_t time, struct told *told)
 {
 	struct place **place = tfind(key, (void *const *)&names->places, by_place);
@@ -277,10 +277,11 @@ static bool tells_all_since(const struct code_names *names, const struct event *
 	return copy && (*copy)->time && (*copy)->time <= time;
 }
 
-uint64_t code_names_id(const struct code_names *names, pid_t pid, uint64_t address,
-		       uint64_t time)
+uint64_t code_names_id(const struct code_names *names, struct process_id process,
+		       uint64_t address, uint64_t time)
 {
-	const uint64_t page[] = { pid, address / PAGE }, all[] = { pid, ALL_PAGES };
+	const uint64_t page[] = { process.pid, process.life, address / PAGE };
+	const uint64_t all[] = { process.pid, process.life, ALL_PAGES };
 	struct told told = { NULL, NULL };
 
 	look_at(names, page, address, time, &told);
@@ -293,13 +294,18 @@ uint64_t code_names_id(const struct code_names *names, pid_t pid, uint64_t addre
 	return 0;
 }
 
-struct symbol code_names_find(const struct code_names *names, pid_t pid, uint64_t id,
-			      uint64_t address)
+static bool is_of(const struct event *event, struct process_id process)
+{
+	return event->process.pid == process.pid && event->process.life == process.life;
+}
+
+struct symbol code_names_find(const struct code_names *names, struct process_id process,
+			      uint64_t id, uint64_t address)
 {
 	struct numbered **found = tfind(&id, (void *const *)&names->numbers, by_id);
 	const struct event *event, *first = found ? (*found)->newest : NULL;
 
-	for (event = first; event && event->pid != pid;)
+	for (event = first; event && !is_of(event, process);)
 		event = event->same_id;
 	if (!event)
 		event = first;

@@ -32,7 +32,7 @@ struct node {
 	uint32_t caller;	/* PROFILE_NO_STACK if outermost */
 	uint32_t kind;
 	int32_t pid;		/* 0 if the file is all that matters */
-	uint32_t zero;
+	uint32_t life;		/* of the process, or 0 */
 };
 
 /* Without padding, too. */
@@ -166,12 +166,18 @@ static void add_file(struct cpu_samples *samples, const struct perf_mapped *mapp
 	frames_add_file(samples->frames, &record, pid);
 }
 
+static struct process_id process_of(const struct node *node)
+{
+	return (struct process_id){ node->pid, node->life };
+}
+
 static uint32_t push_user(struct cpu_samples *samples, uint32_t caller, int32_t pid,
 			  uint64_t address, bool exact)
 {
 	struct node node = {
 		.frame = { .offset = address, .exact = exact },
 		.caller = caller, .kind = NODE_CODE, .pid = pid,
+		.life = perf_tasks_life(samples->tasks, pid),
 	};
 	struct perf_mapped mapped;
 	uint64_t offset;
@@ -181,9 +187,10 @@ static uint32_t push_user(struct cpu_samples *samples, uint32_t caller, int32_t 
 		node.frame.offset = offset + !exact;
 		node.frame.id = mapped.id;
 		node.pid = 0;
+		node.life = 0;
 		add_file(samples, &mapped, pid);
 	} else {
-		frames_note(samples->frames, &node.frame, 1, pid);
+		frames_note(samples->frames, &node.frame, 1, process_of(&node));
 	}
 	return push(samples, &node);
 }
@@ -461,7 +468,7 @@ static bool *want_nodes(struct cpu_samples *samples)
 
 			wanted[nr] = true;
 			if (node->kind == NODE_CODE)
-				frames_want(samples->frames, &node->frame, 1, node->pid);
+				frames_want(samples->frames, &node->frame, 1, process_of(node));
 			nr = node->caller;
 		}
 	}
@@ -486,7 +493,8 @@ static uint32_t fill_node(struct cpu_samples *samples, const struct node *node,
 	};
 
 	if (node->kind == NODE_CODE)
-		return frames_push(samples->frames, profile, caller, node->frame, node->pid);
+		return frames_push(samples->frames, profile, caller, node->frame,
+				   process_of(node));
 	if (node->kind == NODE_KERNEL)
 		return fill_kernel(samples, node, profile, caller);
 	return profile_stack(profile, caller, profile_frame(profile, &mark));

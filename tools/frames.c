@@ -13,9 +13,16 @@ struct file {
 	struct symbol_file *symbols;	/* NULL: unknown which file it is */
 };
 
+/* One process of those with its number. */
+struct life {
+	struct life *earlier;
+	uint64_t nr;
+	struct symbol_file *map;
+};
+
 struct process {
 	uint64_t pid;		/* first, for by_id() */
-	struct symbol_file *map;
+	struct life *latest;
 };
 
 struct frames {
@@ -42,11 +49,23 @@ static void free_file(void *node)
 	free(file);
 }
 
+static void free_process(void *node)
+{
+	struct process *process = node;
+	struct life *life, *earlier;
+
+	for (life = process->latest; life; life = earlier) {
+		earlier = life->earlier;
+		free(life);
+	}
+	free(process);
+}
+
 void frames_free(struct frames *frames)
 {
 	symbol_free(&frames->told);
 	tdestroy(frames->files, free_file);
-	tdestroy(frames->processes, free);
+	tdestroy(frames->processes, free_process);
 	symbols_free(frames->symbols);
 	free(frames);
 }
@@ -105,19 +124,43 @@ static uint64_t address_of(const struct frame *frame)
 
 /* ------------------------------------------------------------ compiled code */
 
-static struct symbol_file *map_of(struct frames *frames, pid_t pid)
+static struct process *get_process(struct frames *frames, pid_t pid)
 {
 	uint64_t key = pid;
 	struct process **found = tfind(&key, &frames->processes, by_id);
 	struct process *process;
 
 	if (found)
-		return (*found)->map;
+		return *found;
 	process = need(calloc(1, sizeof(*process)));
 	process->pid = key;
-	process->map = symbols_add_map(frames->symbols, pid);
 	need(tsearch(process, &frames->processes, by_id));
-	return process->map;
+	return process;
+}
+
+/* If the new one has ended, too, nothing tells which of them has written the map. */
+static void end_latest(const struct process *process)
+{
+	uint64_t start = process_start(process->pid);
+
+	symbols_end_map(process->latest->map, start ? process_start_time(start) : 1);
+}
+
+static struct symbol_file *map_of(struct frames *frames, struct process_id id)
+{
+	struct process *process = get_process(frames, id.pid);
+	struct life *life = process->latest;
+
+	while (life && life->nr != id.life)
+		life = life->earlier;
+	if (life)
+		return life->map;
+	if (process->latest)
+		end_latest(process);
+	life = need(calloc(1, sizeof(*life)));
+	*life = (struct life){ process->latest, id.life, symbols_add_map(frames->symbols, id.pid) };
+	process->latest = life;
+	return life->map;
 }
 
 /* Is the offset an address in memory without a known file? */
@@ -128,67 +171,72 @@ static bool is_compiled(const struct frames *frames, const struct frame *frame)
 	return !frame->id || (file && file->record->unit == UNIT_ADDRESS);
 }
 
-void frames_note_process(struct frames *frames, pid_t pid)
+void frames_note_process(struct frames *frames, struct process_id process)
 {
-	map_of(frames, pid);
+	map_of(frames, process);
 }
 
-void frames_note(struct frames *frames, const struct frame *frame, size_t nr, pid_t pid)
+void frames_note(struct frames *frames, const struct frame *frame, size_t nr,
+		 struct process_id process)
 {
 	for (; nr--; frame++)
 		if (is_compiled(frames, frame))
-			map_of(frames, pid);
+			map_of(frames, process);
 }
 
-void frames_number(struct frames *frames, struct frame *frame, size_t nr, pid_t pid,
-		   uint64_t time)
+void frames_number(struct frames *frames, struct frame *frame, size_t nr,
+		   struct process_id process, uint64_t time)
 {
 	if (!frames->names)
 		return;
 	for (; nr--; frame++)
 		if (!frame->code_id && is_compiled(frames, frame))
-			frame->code_id = code_names_id(frames->names, pid, address_of(frame), time);
+			frame->code_id = code_names_id(frames->names, process, address_of(frame),
+						       time);
 }
 
 /* -------------------------------------------------------------------- names */
 
 /* Where to look for its name; NULL: nowhere. */
 static struct symbol_file *symbols_of(struct frames *frames, const struct frame *frame,
-				      pid_t pid)
+				      struct process_id process)
 {
 	const struct file *file = find_file(frames, frame->id);
 
-	return file ? file->symbols : map_of(frames, pid);
+	return file ? file->symbols : map_of(frames, process);
 }
 
-void frames_want(struct frames *frames, const struct frame *frame, size_t nr, pid_t pid)
+void frames_want(struct frames *frames, const struct frame *frame, size_t nr,
+		 struct process_id process)
 {
 	for (; nr--; frame++) {
-		struct symbol_file *symbols = symbols_of(frames, frame, pid);
+		struct symbol_file *symbols = symbols_of(frames, frame, process);
 
 		if (symbols)
 			symbol_want(symbols, address_of(frame));
 	}
 }
 
-static bool name_as_told(struct frames *frames, struct frame frame, pid_t pid)
+static bool name_as_told(struct frames *frames, struct frame frame, struct process_id process)
 {
 	if (!frames->names || !frame.code_id || find_file(frames, frame.id))
 		return false;
 	symbol_free(&frames->told);
-	frames->told = code_names_find(frames->names, pid, frame.code_id, address_of(&frame));
+	frames->told = code_names_find(frames->names, process, frame.code_id,
+				       address_of(&frame));
 	return frames->told.name;
 }
 
 /* As reported by the program, or as in its file or perf map. */
-const struct symbol *frames_symbol(struct frames *frames, struct frame frame, pid_t pid)
+const struct symbol *frames_symbol(struct frames *frames, struct frame frame,
+				   struct process_id process)
 {
 	static const struct symbol nothing;
 	struct symbol_file *symbols;
 
-	if (name_as_told(frames, frame, pid))
+	if (name_as_told(frames, frame, process))
 		return &frames->told;
-	symbols = symbols_of(frames, &frame, pid);
+	symbols = symbols_of(frames, &frame, process);
 	return symbols ? symbol_find(symbols, address_of(&frame)) : &nothing;
 }
 
@@ -224,9 +272,9 @@ static char *build_id_of(const struct file *file)
 }
 
 uint32_t frames_push(struct frames *frames, struct profile *profile, uint32_t caller,
-		     struct frame frame, pid_t pid)
+		     struct frame frame, struct process_id process)
 {
-	const struct symbol *symbol = frames_symbol(frames, frame, pid);
+	const struct symbol *symbol = frames_symbol(frames, frame, process);
 	const struct file *file = find_file(frames, frame.id);
 	struct profile_frame described = {
 		.function = symbol->name, .offset = frame.offset,

@@ -7,6 +7,7 @@
 #define FRAMES_H
 
 #include "code_names.h"
+#include "process.h"
 #include "report/profile.h"
 #include "symbol.h"
 #include "trace_record.h"
@@ -24,29 +25,32 @@ void frames_add_file(struct frames *frames, const struct file_record *file, pid_
 bool frames_knows(const struct frames *frames, uint64_t id);
 
 /*
- * Gives frames in compiled code, of @pid at that time, the numbers of their functions
+ * Gives frames in compiled code, of @process at that time, the numbers of their functions
  * according to the names; those in granule maps already have them.
  */
-void frames_number(struct frames *frames, struct frame *frame, size_t nr, pid_t pid,
-		   uint64_t time);
+void frames_number(struct frames *frames, struct frame *frame, size_t nr,
+		   struct process_id process, uint64_t time);
 
 /*
- * Names of compiled code come from @pid's perf map: it is looked for at once, while the
- * process exists.
+ * Names of compiled code come from the process's perf map: it is looked for at once, while
+ * the process exists.  Processes with one number are noted in the order of their lives.
  */
-void frames_note(struct frames *frames, const struct frame *frame, size_t nr, pid_t pid);
-void frames_note_process(struct frames *frames, pid_t pid);
+void frames_note(struct frames *frames, const struct frame *frame, size_t nr,
+		 struct process_id process);
+void frames_note_process(struct frames *frames, struct process_id process);
 
 /*
  * Describes a frame, until frames_free() or the next call; the distance is that of the
  * instruction.  Everything passed to frames_want() is looked up together.
  */
-void frames_want(struct frames *frames, const struct frame *frame, size_t nr, pid_t pid);
-const struct symbol *frames_symbol(struct frames *frames, struct frame frame, pid_t pid);
+void frames_want(struct frames *frames, const struct frame *frame, size_t nr,
+		 struct process_id process);
+const struct symbol *frames_symbol(struct frames *frames, struct frame frame,
+				   struct process_id process);
 
-/* The stack of @caller, as for profile_stack(), with @frame of @pid on top. */
+/* The stack of @caller, as for profile_stack(), with @frame of @process on top. */
 uint32_t frames_push(struct frames *frames, struct profile *profile, uint32_t caller,
-		     struct frame frame, pid_t pid);
+		     struct frame frame, struct process_id process);
 
 /* Files, and perf maps, some of whose names could not be had. */
 unsigned long frames_lost(const struct frames *frames);

@@ -232,18 +232,27 @@ static void complete(struct held *of, const int *given)
 	}
 }
 
-/* As it is now, if the process has not removed it. */
-static void renew_map(struct held *of)
+/*
+ * As it is now, if the process has not removed it.  If others have its number now, the
+ * path is theirs, and the file may be.
+ */
+static void renew_map(struct held *of, uint64_t ended)
 {
 	struct plain *map = &of->image[IMAGE_FILE], now;
 	struct stat stat;
 
-	if (perf_file_open(&of->map, &now)) {
+	if (!ended)
+		ended = perf_file_ended(&of->map);
+	if (!ended && perf_file_open(&of->map, &now)) {
 		if (map->fd >= 0)
 			close(map->fd);
 		*map = now;
 	} else if (map->fd >= 0 && !fstat(map->fd, &stat)) {
 		map->size = stat.st_size;
+	}
+	if (map->fd >= 0 && !perf_file_is_own(&of->map, map->fd, ended)) {
+		close(map->fd);
+		map->fd = -1;
 	}
 	if (map->size > PERF_MAP_MAX_BYTES)
 		map->size = PERF_MAP_MAX_BYTES;
@@ -258,7 +267,7 @@ static void answer(const struct holder_request *request, const int *given)
 	if (!say(given, HOLDER_ALIVE) || !of)
 		return;
 	if (of->verb == HOLDER_MAP)
-		renew_map(of);
+		renew_map(of, request->ended);
 	file = &of->image[IMAGE_FILE];
 	if (file->fd >= 0 && file->size)
 		complete(of, given);

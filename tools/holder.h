@@ -24,6 +24,7 @@ struct holder_request {
 	uint32_t file;		/* a number that the sender has chosen, from 0 */
 	pid_t pid;
 	uint64_t nr;
+	uint64_t ended;		/* HOLDER_FIND, of a map: as in symbols_end_map(), or 0 */
 	struct file_record record;
 };
 

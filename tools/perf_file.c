@@ -6,9 +6,14 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perf_file.h"
+#include "process.h"
+
+/* Starts are in ticks of 10 ms, and times of files may be as coarse. */
+#define COARSE_NS	20000000ULL
 
 /* Its user and group here, and its PID in the innermost container. */
 static bool read_status(pid_t pid, struct perf_file *file, long *number)
@@ -36,6 +41,9 @@ void perf_file_note(struct perf_file *file, pid_t pid)
 	int root = plain_root(pid);
 	long number = pid;
 
+	file->pid = pid;
+	file->start = process_start(pid);
+
 	file->ours = root < 0 || !read_status(pid, file, &number);
 	if (file->ours) {
 		number = pid;
@@ -52,6 +60,26 @@ void perf_file_close(struct perf_file *file)
 {
 	if (file->dir >= 0)
 		close(file->dir);
+}
+
+uint64_t perf_file_ended(const struct perf_file *file)
+{
+	const uint64_t start = process_start(file->pid);
+
+	return start && start != file->start ? process_start_time(start) : 0;
+}
+
+bool perf_file_is_own(const struct perf_file *file, int map, uint64_t ended)
+{
+	struct stat stat;
+	uint64_t written;
+
+	if (fstat(map, &stat))
+		return false;
+	written = stat.st_mtim.tv_sec * 1000000000ULL + stat.st_mtim.tv_nsec;
+	if (ended && written >= ended)
+		return false;
+	return !file->start || written + COARSE_NS >= process_start_time(file->start);
 }
 
 /* Anyone can make a file in /tmp. */

@@ -29,6 +29,7 @@ struct mapping {
 
 struct process {
 	int32_t pid;		/* first, for by_number() */
+	uint32_t life;
 	size_t nr_threads;
 	struct mapping *list;	/* sorted, and not overlapping */
 	size_t nr, room;
@@ -61,6 +62,7 @@ struct perf_tasks {
 	void *threads, *processes, *cgroups;	/* trees */
 	struct pool files;
 	size_t nr_mappings, nr_cgroups;
+	uint32_t nr_lives;
 	int32_t ended[MAX_ENDED];	/* a ring */
 	size_t next_ended;
 	unsigned long left_out;
@@ -236,6 +238,7 @@ static struct process *get_process(struct perf_tasks *tasks, int32_t pid)
 		return process;
 	process = need(calloc(1, sizeof(*process)));
 	process->pid = pid;
+	process->life = ++tasks->nr_lives;
 	need(tsearch(process, &tasks->processes, by_number));
 	return process;
 }
@@ -311,6 +314,8 @@ static void fork_thread(struct perf_tasks *tasks, const struct perf_record *reco
 	*thread = (struct thread){ .tid = record->tid, .process = process, .comm = comm };
 	if (record->pid == record->fork.parent_pid)
 		return;
+	if (!record->fork.synthesized)
+		process->life = ++tasks->nr_lives;
 	unmap_all(tasks, process);
 	from = find_process(tasks, record->fork.parent_pid);
 	if (record->fork.synthesized || !from || !from->nr)
@@ -426,6 +431,13 @@ bool perf_tasks_find(const struct perf_tasks *tasks, int32_t pid, uint64_t addre
 	};
 	*offset = mapping->offset + (address - mapping->start);
 	return true;
+}
+
+uint32_t perf_tasks_life(const struct perf_tasks *tasks, int32_t pid)
+{
+	const struct process *process = find_process(tasks, pid);
+
+	return process ? process->life : 0;
 }
 
 /* As it is now, in the unified hierarchy; NULL if it cannot be known. */

@@ -42,6 +42,9 @@ bool perf_tasks_find(const struct perf_tasks *tasks, int32_t pid, uint64_t addre
 struct profile_task perf_tasks_describe(struct perf_tasks *tasks, int32_t pid, int32_t tid,
 					uint64_t cgroup);
 
+/* Which of the processes with that number it is now; 0 if it is unknown. */
+uint32_t perf_tasks_life(const struct perf_tasks *tasks, int32_t pid);
+
 /* Mappings that were dropped as there are too many. */
 unsigned long perf_tasks_left_out(const struct perf_tasks *tasks);
 

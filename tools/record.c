@@ -112,18 +112,15 @@ static void add_stack(void *context, const struct traced_event *event, unsigned 
 		      struct join_stack *stack)
 {
 	struct recording *recording = context;
-	pid_t pid = stacks_process(recording->stacks, stack->tid);
+	struct process_id process = stacks_process(recording->stacks, stack->tid, stack->tid);
 
 	if (event->kind == WAIT_OURS) {
 		recording->ours += count;
 		recording->ours_truncated += stack->stop == STOP_COMPLETE ? 0 : count;
 		return;
 	}
-	/* Most processes have one thread, with their number. */
-	if (!pid)
-		pid = stack->tid;
-	frames_note(recording->frames, stack->frames, stack->nr, pid);
-	frames_number(recording->frames, stack->frames, stack->nr, pid, stack->time);
+	frames_note(recording->frames, stack->frames, stack->nr, process);
+	frames_number(recording->frames, stack->frames, stack->nr, process, stack->time);
 	if (!stacks_add(recording->stacks, event, count, stack))
 		recording->left_out += count;
 }
@@ -131,9 +128,8 @@ static void add_stack(void *context, const struct traced_event *event, unsigned 
 /* The process is the same as long as one of its threads exists. */
 static void take_file(struct recording *recording, const struct file_record *file, int32_t tid)
 {
-	pid_t pid = stacks_process(recording->stacks, tid);
-
-	frames_add_file(recording->frames, file, pid ? pid : tid);
+	frames_add_file(recording->frames, file,
+			stacks_process(recording->stacks, tid, tid).pid);
 }
 
 static bool take_wait(struct recording *recording, struct traced_event *event, int32_t tid,
@@ -257,12 +253,11 @@ static int on_record(struct tep_event *event, struct tep_record *record, int cpu
 }
 
 /* A process in a container has another number for itself than its threads have here. */
-static pid_t teller(struct recording *recording, struct tep_record *record, uint32_t pid)
+static struct process_id teller(struct recording *recording, struct tep_record *record,
+				uint32_t pid)
 {
-	pid_t process = stacks_process(recording->stacks,
-				       tep_data_pid(recording->session.tep, record));
-
-	return process ? process : (pid_t)pid;
+	return stacks_process(recording->stacks, tep_data_pid(recording->session.tep, record),
+			      pid);
 }
 
 static int on_name(struct tep_event *event, struct tep_record *record, int cpu, void *context)
@@ -493,7 +488,9 @@ static void start(struct recording *recording, const struct record_options *opti
 		recording->waiter = options->wait ? child->pid : 0;
 	} else if (options->pid) {
 		/* It may have ended when its first stack is read. */
-		frames_note_process(recording->frames, options->pid);
+		frames_note_process(recording->frames,
+				    stacks_process(recording->stacks, options->pid,
+						   options->pid));
 		session_follow_process(session, options->pid);
 		recording->waiter = options->wait ? options->pid : 0;
 	} else {

@@ -11,10 +11,17 @@
 
 size_t stacks_max_bytes = 1UL << 30;
 
+struct process {
+	int32_t pid;		/* first, for by_tid() */
+	uint64_t start;		/* since boot; 0 if it had ended */
+	bool again;		/* another one had its number before */
+};
+
 struct thread {
 	int32_t tid;		/* first, for by_tid() */
-	pid_t pid;		/* of its process; 0 if not known yet */
-	unsigned long long start;	/* since boot; 0 if it had ended */
+	const struct process *process;
+	bool known;		/* to be its process, and not merely to have its number */
+	uint64_t start;		/* since boot; 0 if it had ended */
 	time_t looked;		/* when it was last checked to be the same thread */
 	char *comm, *cgroup;	/* NULL if unknown */
 	bool told;		/* @comm is from saved_cmdlines */
@@ -46,7 +53,8 @@ struct stacks {
 	void *tree;		/* of struct kept */
 	void *counts;		/* tree of struct counted */
 	void *threads;		/* tree of struct thread: the latest with each number */
-	struct list kept, counted, all_threads;
+	void *processes;	/* and of struct process */
+	struct list kept, counted, all_threads, all_processes;
 	size_t bytes;		/* of these */
 	uint64_t start;
 };
@@ -81,6 +89,10 @@ void stacks_free(struct stacks *stacks)
 	for (size_t i = 0; i < stacks->all_threads.nr; i++)
 		free_thread(stacks->all_threads.items[i]);
 	free(stacks->all_threads.items);
+	tdestroy(stacks->processes, keep_node);
+	for (size_t i = 0; i < stacks->all_processes.nr; i++)
+		free(stacks->all_processes.items[i]);
+	free(stacks->all_processes.items);
 	for (size_t i = 0; i < stacks->kept.nr; i++) {
 		struct kept *kept = stacks->kept.items[i];
 
@@ -103,7 +115,7 @@ static void list_add(struct list *list, void *item)
 	list->items[list->nr++] = item;
 }
 
-/* ------------------------------------------------------------------ threads */
+/* ------------------------------------------------------- processes and threads */
 
 static int by_tid(const void *one, const void *other)
 {
@@ -122,38 +134,34 @@ static pid_t process_of(int32_t tid)
 	return pid;
 }
 
-/* 0 if it has ended. */
-static unsigned long long start_of(int32_t tid)
+/* A process that has ended is the last one that was seen with its number. */
+static const struct process *get_process(struct stacks *stacks, pid_t pid)
 {
-	char *path = format("/proc/%d/stat", tid), text[1024];
-	FILE *file = fopen(path, "re");
-	size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-	unsigned long long start = 0;
-	const char *at;
+	struct process **found = tfind(&pid, &stacks->processes, by_tid), *process;
+	const uint64_t start = process_start(pid);
+	const bool again = found;
 
-	free(path);
-	if (file)
-		fclose(file);
-	text[len] = '\0';
-	/* The 22nd field, and the 20th after the name, which may contain anything. */
-	at = strrchr(text, ')');
-	for (int i = 0; at && i < 20; i++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		sscanf(at, "%llu", &start);
-	return start;
+	if (found && (!start || start == (*found)->start))
+		return *found;
+	if (found)
+		tdelete(&pid, &stacks->processes, by_tid);
+	process = need(calloc(1, sizeof(*process)));
+	*process = (struct process){ pid, start, again };
+	list_add(&stacks->all_processes, process);
+	need(tsearch(process, &stacks->processes, by_tid));
+	return process;
 }
 
 /* Has the number been given to another thread since? */
 static bool is_another(struct thread *thread)
 {
 	time_t now = now_seconds();
-	unsigned long long start;
+	uint64_t start;
 
 	if (now == thread->looked)
 		return false;
 	thread->looked = now;
-	start = start_of(thread->tid);
+	start = process_start(thread->tid);
 	return start && start != thread->start;
 }
 
@@ -161,6 +169,7 @@ static struct thread *get_thread(struct stacks *stacks, int32_t tid)
 {
 	struct thread **found = tfind(&tid, &stacks->threads, by_tid);
 	struct thread *thread;
+	pid_t pid;
 
 	if (found && !is_another(*found))
 		return *found;
@@ -169,9 +178,12 @@ static struct thread *get_thread(struct stacks *stacks, int32_t tid)
 	thread = need(calloc(1, sizeof(*thread)));
 	list_add(&stacks->all_threads, thread);
 	thread->tid = tid;
-	thread->start = start_of(tid);
+	thread->start = process_start(tid);
 	thread->looked = now_seconds();
-	thread->pid = process_of(tid);
+	pid = process_of(tid);
+	thread->known = pid;
+	/* Most processes have one thread, which has their id. */
+	thread->process = get_process(stacks, pid ? pid : tid);
 	thread->comm = proc_value(tid, "status", "Name:\t");
 	thread->cgroup = proc_value(tid, "cgroup", "0::");
 	need(tsearch(thread, &stacks->threads, by_tid));
@@ -191,6 +203,17 @@ static const char *next_line(const char *line)
 	return line ? line + 1 : NULL;
 }
 
+/* Of several with that number it remains unknown which. */
+static void find_process(struct stacks *stacks, struct thread *thread, pid_t pid)
+{
+	const struct process *process = get_process(stacks, pid);
+
+	if (process->again)
+		return;
+	thread->process = process;
+	thread->known = true;
+}
+
 void stacks_find_processes(struct stacks *stacks, const char *saved_tgids)
 {
 	for (const char *line = saved_tgids; line; line = next_line(line)) {
@@ -201,8 +224,8 @@ void stacks_find_processes(struct stacks *stacks, const char *saved_tgids)
 		if (sscanf(line, "%d %d", &tid, &pid) != 2)
 			continue;
 		thread = find_thread(stacks, tid);
-		if (thread && !thread->pid)
-			thread->pid = pid;
+		if (thread && !thread->known)
+			find_process(stacks, thread, pid);
 	}
 }
 
@@ -236,15 +259,18 @@ void stacks_find_names(struct stacks *stacks, const char *saved_cmdlines)
 	}
 }
 
-/* Most processes have one thread, which has their id. */
-static pid_t pid_of(const struct thread *thread)
+static struct process_id id_of(const struct process *process)
 {
-	return thread->pid ? thread->pid : thread->tid;
+	return (struct process_id){ process->pid, process->start };
 }
 
-pid_t stacks_process(struct stacks *stacks, int32_t tid)
+struct process_id stacks_process(struct stacks *stacks, int32_t tid, pid_t otherwise)
 {
-	return get_thread(stacks, tid)->pid;
+	const struct thread *thread = get_thread(stacks, tid);
+
+	if (thread->known || tid == otherwise)
+		return id_of(thread->process);
+	return id_of(get_process(stacks, otherwise));
 }
 
 /* ------------------------------------------------------------------- stacks */
@@ -262,9 +288,11 @@ static bool take_bytes(struct stacks *stacks, size_t bytes)
 /* Threads whose process is known need not be distinguished. */
 static int compare_owners(const struct thread *a, const struct thread *b)
 {
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return a->pid ? 0 : by_tid(a, b);
+	if (a->known != b->known)
+		return a->known < b->known ? -1 : 1;
+	if (!a->known)
+		return by_tid(a, b);
+	return a->process < b->process ? -1 : a->process > b->process;
 }
 
 static int compare_kept(const void *one, const void *other)
@@ -388,7 +416,8 @@ static uint32_t push_stack(const struct kept *kept, struct frames *frames,
 		stack = push_mark(profile, stack,
 				  format("[truncated: %s]", stop_name(kept->stop)));
 	for (uint32_t i = kept->nr; i--;)
-		stack = frames_push(frames, profile, stack, kept->frames[i], pid_of(kept->thread));
+		stack = frames_push(frames, profile, stack, kept->frames[i],
+				    id_of(kept->thread->process));
 	return stack;
 }
 
@@ -411,7 +440,7 @@ static bool add_counted(const struct counted *counted, struct frames *frames,
 		names->describe(names->context, counted->event.type, counted->event.kind);
 	const struct profile_task task = {
 		.comm = thread->comm, .cgroup = thread->cgroup,
-		.pid = pid_of(thread), .tid = thread->tid,
+		.pid = thread->process->pid, .tid = thread->tid,
 	};
 	const uint32_t user = counted->woken ? push_waker(counted, frames, profile) :
 			      counted->kept->stack;
@@ -433,7 +462,7 @@ static void want_names(const struct stacks *stacks, struct frames *frames)
 	for (size_t i = 0; i < stacks->kept.nr; i++) {
 		const struct kept *kept = stacks->kept.items[i];
 
-		frames_want(frames, kept->frames, kept->nr, pid_of(kept->thread));
+		frames_want(frames, kept->frames, kept->nr, id_of(kept->thread->process));
 	}
 }
 

@@ -34,8 +34,11 @@ extern size_t stacks_max_bytes;
 bool stacks_add(struct stacks *stacks, const struct traced_event *event, unsigned long count,
 		const struct join_stack *stack);
 
-/* The process of a thread, or 0 if it had ended before that was looked up. */
-pid_t stacks_process(struct stacks *stacks, int32_t tid);
+/*
+ * The process of a thread; that with the number @otherwise if it had ended before that was
+ * looked up.
+ */
+struct process_id stacks_process(struct stacks *stacks, int32_t tid, pid_t otherwise);
 
 /* Does some frame have an id that @frames does not know? */
 bool stacks_lack_ids(const struct stacks *stacks, const struct frames *frames);

@@ -59,6 +59,7 @@ struct symbol_file {
 	struct holder *holder;
 	uint32_t number;
 	bool lost;		/* not all requests have been answered */
+	uint64_t ended;		/* before that; 0: it has not */
 	uint32_t build_id_len;
 	uint8_t build_id[BUILD_ID_MAX];
 	void *found;		/* tree by offset */
@@ -234,6 +235,12 @@ struct symbol_file *symbols_add_map(struct symbols *symbols, pid_t pid)
 	return add(symbols, &request);
 }
 
+void symbols_end_map(struct symbol_file *map, uint64_t time)
+{
+	if (!map->ended)
+		map->ended = time;
+}
+
 static void free_found(void *node)
 {
 	struct found *found = node;
@@ -361,6 +368,7 @@ static void ask(struct symbol_file *file, int offsets, FILE *to)
 {
 	const struct holder_request request = {
 		.verb = HOLDER_FIND, .file = file->number, .nr = file->nr_wanted,
+		.ended = file->ended,
 	};
 	int ends[2], given[2];
 

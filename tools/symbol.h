@@ -64,6 +64,12 @@ struct symbol_file *symbols_add_file(struct symbols *symbols, pid_t pid,
 struct symbol_file *symbols_add_map(struct symbols *symbols, pid_t pid);
 
 /*
+ * The process of a perf map has ended, and its number is another's: what was written to
+ * the map at @time or later, in ns of CLOCK_REALTIME, is not its own.
+ */
+void symbols_end_map(struct symbol_file *map, uint64_t time);
+
+/*
  * Requests what is at @offset, in the unit of the file or an address, to be looked up
  * along with earlier requests: many at once take little more time than one.  It stays
  * the file's.

@@ -9,6 +9,11 @@ enum { PID = 7, CHILD = 8, COPY = 0x10, OTHER_COPY = 0x20 };
 
 static struct code_names *names;
 
+static struct process_id life_of(pid_t pid, uint64_t life)
+{
+	return (struct process_id){ pid, life };
+}
+
 static void tell(pid_t pid, uint64_t time, uint32_t action, uint64_t id, uint64_t start,
 		 uint64_t len, const char *name)
 {
@@ -17,7 +22,7 @@ static void tell(pid_t pid, uint64_t time, uint32_t action, uint64_t id, uint64_
 	};
 
 	snprintf(record.name, sizeof(record.name), "%s", name);
-	code_names_add(names, pid, time, &record);
+	code_names_add(names, life_of(pid, 1), time, &record);
 }
 
 /* Reports all of its names: there are none. */
@@ -29,13 +34,13 @@ static void tell_none(uint64_t time)
 
 static uint64_t id_at(uint64_t address, uint64_t time)
 {
-	return code_names_id(names, PID, address, time);
+	return code_names_id(names, life_of(PID, 1), address, time);
 }
 
 /* NULL: none is to be found. */
 static bool finds(pid_t pid, uint64_t id, uint64_t address, const char *name, uint64_t offset)
 {
-	struct symbol symbol = code_names_find(names, pid, id, address);
+	struct symbol symbol = code_names_find(names, life_of(pid, 1), id, address);
 	bool good = name ? symbol.name && !strcmp(symbol.name, name) && symbol.offset == offset :
 			   !symbol.name;
 
@@ -52,7 +57,7 @@ static void a_function_while_it_is_there(void)
 	CHECK(id_at(0x1000, 20) == 1 && id_at(0x101f, 29) == 1);
 	CHECK(!id_at(0xfff, 20) && !id_at(0x1020, 20));
 	CHECK(!id_at(0x1000, 30) && !id_at(0x1000, 100));
-	CHECK(!code_names_id(names, CHILD, 0x1000, 20));
+	CHECK(!code_names_id(names, life_of(CHILD, 1), 0x1000, 20));
 	CHECK(finds(PID, 1, 0x1004, "first", 4));
 	CHECK(finds(PID, 2, 0x1004, NULL, 0));
 	code_names_free(names);
@@ -103,7 +108,7 @@ static void code_before_all_names_were_told(void)
 	CHECK(!id_at(0x1000, 15) && !id_at(0x1000, 21));
 	CHECK(id_at(0x1000, 22) == 1);
 	/* By another copy, which has not reported all of its names. */
-	code_names_add(names, PID, 40, &(struct name_record){
+	code_names_add(names, life_of(PID, 1), 40, &(struct name_record){
 		.copy = OTHER_COPY, .id = 9, .start = 0x5000, .len = 16, .name = "other" });
 	CHECK(!id_at(0x5000, 39) && id_at(0x5000, 40) == 9);
 	code_names_free(names);
@@ -160,6 +165,27 @@ static void numbers_of_a_child(void)
 	code_names_free(names);
 }
 
+/* The process ends without saying that its functions go. */
+static void a_number_of_two_processes(void)
+{
+	const struct name_record other = {
+		.copy = OTHER_COPY, .id = 1, .start = 0x2000, .len = 16, .name = "of the other",
+	};
+	struct symbol symbol;
+
+	names = code_names_new();
+	tell(PID, 20, NAME_ADD, 1, 0x1000, 0x20, "first");
+	code_names_add(names, life_of(PID, 2), 40, &other);
+	CHECK(id_at(0x1000, 30) == 1);
+	CHECK(!code_names_id(names, life_of(PID, 2), 0x1000, 50));
+	CHECK(code_names_id(names, life_of(PID, 2), 0x2000, 50) == 1 && !id_at(0x2000, 50));
+	CHECK(finds(PID, 1, 0x1000, "first", 0));
+	symbol = code_names_find(names, life_of(PID, 2), 1, 0x2000);
+	CHECK(symbol.name && !strcmp(symbol.name, "of the other"));
+	free(symbol.name);
+	code_names_free(names);
+}
+
 static void records_that_say_nothing(void)
 {
 	names = code_names_new();
@@ -203,6 +229,7 @@ int main(void)
 	RUN(ranges_of_many_pages);
 	RUN(lost_records);
 	RUN(numbers_of_a_child);
+	RUN(a_number_of_two_processes);
 	RUN(records_that_say_nothing);
 	RUN(too_many_names);
 	return check_end();

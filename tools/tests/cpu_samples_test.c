@@ -306,6 +306,30 @@ static bool finds(const struct kernel_names *names, uint64_t address, const char
 	       (module ? in && !strcmp(in, module) : !in);
 }
 
+/* What there is now was written by the one that has the number now. */
+static void names_code_of_two_processes_with_one_number(void)
+{
+	char *map = format("/tmp/perf-%d.map", getpid());
+	struct bytes bytes = start();
+	FILE *file = fopen(map, "w");
+	struct run seen;
+
+	CHECK(file && fputs("0 100 jit\n", file) >= 0 && !fclose(file));
+	put_sample(&bytes, in_user(10, getpid()));
+	put_fork(&bytes, PERF_RECORD_FORK, 0, getpid(), getpid(), 15);
+	put_sample(&bytes, in_user(20, getpid()));
+	put_fork(&bytes, PERF_RECORD_FORK, 0, getpid(), 1, 25);
+	put_sample(&bytes, in_user(30, getpid()));
+	seen = run(&bytes, false);
+	CHECK(nr_samples(&seen) == 2);
+	CHECK(profile_sample_at(seen.profile, 0)->events == 2);
+	CHECK(is(stack_of(&seen, 0), "10;20;"));
+	CHECK(is(stack_of(&seen, 1), "jit;jit;"));
+	end(seen);
+	unlink(map);
+	free(map);
+}
+
 static void finds_functions_of_the_kernel(void)
 {
 	char *text = exact_copy(kallsyms, sizeof(kallsyms) - 1);
@@ -345,6 +369,7 @@ int main(void)
 	RUN(keeps_no_more_than_it_may);
 	RUN(forgets_samples_and_goes_on);
 	RUN(names_functions_and_lines);
+	RUN(names_code_of_two_processes_with_one_number);
 	RUN(finds_functions_of_the_kernel);
 	RUN(has_no_names_without_addresses);
 	return check_end();

@@ -89,15 +89,21 @@ static char *cut(char *text, const char *before, const char *after)
 	return part;
 }
 
+static struct process_id this_process(uint64_t life)
+{
+	return (struct process_id){ getpid(), life };
+}
+
 /* A frame as either. */
-static char *frame_text(struct frames *frames, struct frame frame, bool fold)
+static char *frame_text_of(struct frames *frames, struct frame frame, bool fold,
+			   struct process_id process)
 {
 	struct profile *profile = profile_new();
 	struct selection selection = select_all(profile);
 	const struct profile_task task = { 0 };
 	const struct profile_event event = { .name = "e" };
 	const struct profile_sample sample = {
-		.stack = frames_push(frames, profile, PROFILE_NO_STACK, frame, getpid()),
+		.stack = frames_push(frames, profile, PROFILE_NO_STACK, frame, process),
 		.task = profile_task(profile, &task),
 		.event = profile_event(profile, &event),
 		.events = 1,
@@ -109,6 +115,11 @@ static char *frame_text(struct frames *frames, struct frame frame, bool fold)
 		      cut(listed(&selection), "1 e\n\t", "\n\n");
 	profile_free(profile);
 	return text;
+}
+
+static char *frame_text(struct frames *frames, struct frame frame, bool fold)
+{
+	return frame_text_of(frames, frame, fold, this_process(1));
 }
 
 static bool shows(struct frames *frames, uint64_t id, uint64_t offset, bool exact,
@@ -399,6 +410,45 @@ static void names_of_compiled_code(void)
 	free(map);
 }
 
+static bool calls(struct frames *frames, uint64_t life, const char *wanted)
+{
+	const struct frame frame = { 0x1004, 0, true, 0 };
+
+	return is(frame_text_of(frames, frame, true, this_process(life)), wanted);
+}
+
+/* What there is now was written by the one that has the number now. */
+static void names_of_two_processes_with_one_number(void)
+{
+	char *map = format("/tmp/perf-%d.map", getpid());
+	struct frames *frames = frames_new(NULL);
+
+	write_text(map, "1000 100 earlier\n");
+	frames_note_process(frames, this_process(1));
+	frames_note_process(frames, this_process(2));
+	write_text(map, "1000 100 later\n");
+	CHECK(calls(frames, 1, "[unknown]"));
+	CHECK(calls(frames, 2, "later"));
+	frames_free(frames);
+	unlink(map);
+	free(map);
+}
+
+/* It was left by another process with that number. */
+static void a_map_older_than_its_process(void)
+{
+	char *map = format("/tmp/perf-%d.map", getpid());
+	const struct timespec hour_ago[] = { { time(NULL) - 3600, 0 }, { time(NULL) - 3600, 0 } };
+	struct frames *frames = frames_new(NULL);
+
+	write_text(map, "1000 100 left\n");
+	CHECK(!utimensat(AT_FDCWD, map, hour_ago, 0));
+	CHECK(calls(frames, 1, "[unknown]"));
+	frames_free(frames);
+	unlink(map);
+	free(map);
+}
+
 static void remove_dir(void)
 {
 	static const char * const names[] = { "text", "pipe", "head" };
@@ -429,10 +479,10 @@ static void names_that_were_told(void)
 	write_text(map, "1000 200 map\n");
 	add_file(frames, 1, self, VERIFIED);
 	add_file(frames, 9, "", COMPILED);
-	code_names_add(names, getpid(), 20, &told);
-	frames_number(frames, frame, 2, getpid(), 10);
+	code_names_add(names, this_process(1), 20, &told);
+	frames_number(frames, frame, 2, this_process(1), 10);
 	CHECK(!frame[0].code_id && !frame[1].code_id);
-	frames_number(frames, frame, ARRAY_SIZE(frame), getpid(), 20);
+	frames_number(frames, frame, ARRAY_SIZE(frame), this_process(1), 20);
 	CHECK(frame[0].code_id == 5 && frame[1].code_id == 5 && !frame[2].code_id);
 	CHECK(!frame[3].code_id && frame[4].code_id == 3 && !frame[5].code_id);
 	CHECK(is(frame_text(frames, frame[0], false),
@@ -465,6 +515,8 @@ int main(void)
 	RUN(vdso_of_the_kernel);
 	RUN(names_of_compiled_code);
 	RUN(names_that_were_told);
+	RUN(names_of_two_processes_with_one_number);
+	RUN(a_map_older_than_its_process);
 	remove_dir();
 	return check_end();
 }

@@ -83,6 +83,7 @@ static void add_file(const struct record_layout *layout, const void *data,
 static void add_name(struct code_names *names, const uint8_t *head, const void *data,
 		     size_t len)
 {
+	const struct process_id process = { head[1] % 8, head[1] % 16 / 8 };
 	uint64_t time = head[2], address, id;
 	struct name_record name;
 	struct symbol symbol;
@@ -90,10 +91,10 @@ static void add_name(struct code_names *names, const uint8_t *head, const void *
 	if (!name_record_parse(&name, &names_right, data, len))
 		return;
 	require(memchr(name.name, '\0', sizeof(name.name)));
-	code_names_add(names, head[1] % 8, time, &name);
+	code_names_add(names, process, time, &name);
 	address = name.start + name.len / 2;
-	id = code_names_id(names, head[1] % 8, address, time);
-	symbol = code_names_find(names, head[1] % 8, id, address);
+	id = code_names_id(names, process, address, time);
+	symbol = code_names_find(names, process, id, address);
 	require(!id == !symbol.name);
 	free(symbol.name);
 	if (head[2] == 255)

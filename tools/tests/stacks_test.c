@@ -313,6 +313,51 @@ static bool start_as(pid_t pid, const char *comm)
 	return child == pid;
 }
 
+/* The perf map of each process has the names of its own code. */
+static void maps_of_processes_with_one_id(void)
+{
+	const struct event_names events = { .describe = describe_type, .context = "event" };
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
+	struct frames *frames = frames_new(NULL);
+	struct stacks *stacks = stacks_new();
+	pid_t pid = start_process();
+	char *map = format("/tmp/perf-%d.map", pid);
+	struct process_id first = stacks_process(stacks, pid, pid), second;
+	bool again;
+
+	write_text(map, "1000 100 first\n");
+	add_stack(stacks, 1, pid, STOP_COMPLETE, 1);
+	/* Its map is open once there is an answer. */
+	frames_symbol(frames, (struct frame){ .offset = 0x9000 }, first);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	unlink(map);
+	sleep(1);
+	again = start_as(pid, "second");
+	CHECK(again || errno == EPERM);
+	if (again) {
+		write_text(map, "1000 100 second\n");
+		add_stack(stacks, 1, pid, STOP_COMPLETE, 1);
+		second = stacks_process(stacks, pid, pid);
+		CHECK(second.pid == first.pid && second.life != first.life);
+		frames_note_process(frames, second);
+	}
+	stacks_fill(stacks, frames, &events, profile);
+	select_unit(&selection);
+	CHECK(is(folded(&selection), again ? "event1;first 1\nevent1;second 1\n" :
+		 "event1;first 1\n"));
+	if (again) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	stacks_free(stacks);
+	frames_free(frames);
+	profile_free(profile);
+	unlink(map);
+	free(map);
+}
+
 /* An id that is given again is not the same thread. */
 static void threads_with_one_id(void)
 {
@@ -323,7 +368,7 @@ static void threads_with_one_id(void)
 	pid_t pid = start_process();
 	bool again;
 
-	CHECK(stacks_process(stacks, pid) == pid);
+	CHECK(stacks_process(stacks, pid, 1).pid == pid);
 	add_stack(stacks, 1, pid, STOP_COMPLETE, 1);
 	sleep(1);
 	add_stack(stacks, 1, pid, STOP_COMPLETE, 1);
@@ -494,6 +539,7 @@ int main(void)
 	RUN(cgroups_of_threads);
 	RUN(names_of_threads);
 	RUN(threads_with_one_id);
+	RUN(maps_of_processes_with_one_id);
 	RUN(times_of_stacks);
 	RUN(times_of_waits);
 	RUN(wakers);

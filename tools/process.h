@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROCESS_H
+#define PROCESS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A process: others may have had its number before, or get it later. */
+struct process_id {
+	pid_t pid;
+	uint64_t life;		/* distinguishes those with the same number */
+};
+
+/* When it started, in clock ticks since boot; 0 if it has ended. */
+uint64_t process_start(pid_t pid);
+
+/* That in ns of CLOCK_REALTIME, as this is set now. */
+uint64_t process_start_time(uint64_t start);
+
+#endif
