@@ -48,14 +48,15 @@ bin/order_test bin/granule_order_test: bin/%: obj/tests/%.o $(HELPERS) \
 
 LIBRARIES := libtracefs libtraceevent libdw libelf jansson zlib
 TOOLS	:= parse_test join_test code_names_test frames_test symbol_test profile_test recording_test \
-	   report_test flamegraph_test stacks_test wait_test
+	   report_test flamegraph_test stacks_test wait_test perf_data_test cpu_samples_test
 TESTED	:= answer blocked join mapping perf_map proc_line tool trace_record code_names debuginfod elf_names \
-	   elf_scopes elf_symbols frames holder lock_name owner perf_file plain reader sandbox stacks symbol wait_kind
+	   elf_scopes elf_symbols frames holder lock_name owner perf_file plain reader sandbox stacks symbol wait_kind \
+	   cpu_samples kernel_names kernel_stacks perf_data perf_stream perf_tasks process
 REPORTS	:= $(filter-out report,$(basename $(notdir $(wildcard tools/report/*.c))))
 INCLUDES := -Itools -Itools/report -Iobj/report -I$(UAPI)
 
-# Its names have lines, and functions that are inlined.
-obj/tools/symbol_test.o: FLAGS += -g
+# Their names have lines, and functions that are inlined.
+obj/tools/symbol_test.o obj/tools/cpu_samples_test.o: FLAGS += -g
 
 $(TOOLS:%=obj/tools/%.o): obj/tools/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
@@ -80,7 +81,7 @@ $(TOOLS:%=bin/%): bin/%: obj/tools/%.o $(TESTED:%=obj/tools/%.o) $(REPORTS:%=obj
 
 # It includes what else there is of names.
 bin/symbols_test: $(addprefix obj/tools/,symbols_test.o answer.o debuginfod.o owner.o perf_file.o plain.o \
-		sandbox.o tool.o)
+		process.o sandbox.o tool.o)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^
 
@@ -119,7 +120,7 @@ $(CFI): tools/tests/cfi.S
 comma	:= ,
 
 bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_hostile_test.o \
-		$(TABLES:%=obj/sframe/%.o) obj/attach/converter.o obj/tools/sandbox.o \
+		$(TABLES:%=obj/sframe/%.o) obj/attach/converter.o obj/tools/process.o obj/tools/sandbox.o \
 		obj/tools/tool.o)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
@@ -133,7 +134,7 @@ $(patsubst %,bin/%,$(INCLUDING) files_test): bin/%: obj/sframe/%.o obj/tools/too
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^
 
-$(filter-out %_hostile_test,$(CONVERTER_TESTS:%=bin/%)): bin/%: obj/sframe/%.o $(TABLES:%=obj/sframe/%.o) obj/tools/sandbox.o \
+$(filter-out %_hostile_test,$(CONVERTER_TESTS:%=bin/%)): bin/%: obj/sframe/%.o $(TABLES:%=obj/sframe/%.o) obj/tools/process.o obj/tools/sandbox.o \
 		obj/tools/tool.o $(CFI)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $(filter %.o,$^) $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
