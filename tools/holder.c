@@ -26,8 +26,8 @@
  */
 #define READER_MEMORY	(8UL << 30)
 #define READER_SECONDS	20
-/* Longest wait for a file server that does not answer. */
-#define READER_PATIENCE	30
+/* Longest wait for a file server that does not answer, in real time. */
+#define READER_PATIENCE_MS	30000
 
 struct held {
 	enum holder_verb verb;	/* HOLDER_FILE or HOLDER_MAP */
@@ -186,7 +186,7 @@ static bool read_file(struct held *of, sandbox_work work, const int *given,
 	if (sandbox_start_with(&sandbox, work, &of->job, keep, READER_DESCRIPTORS,
 			       reader_memory(), READER_SECONDS))
 		return false;
-	sandbox.deadline = now_seconds() + READER_PATIENCE;
+	sandbox.patience_ms = READER_PATIENCE_MS;
 	if (wanted)
 		good = sandbox_read(&sandbox, wanted, sizeof(*wanted));
 	of->failed |= !!sandbox_end(&sandbox, &own);

@@ -8,10 +8,10 @@
 
 #define SECOND		1000000000LL
 
-uint64_t process_start(pid_t pid)
+/* Of /proc/PID/stat, what follows the name, which may contain anything; empty if it has ended. */
+static void read_stat(pid_t pid, char *rest, size_t size)
 {
 	char path[32], text[1024];
-	unsigned long long start = 0;
 	const char *at;
 	FILE *file;
 	size_t len;
@@ -22,13 +22,37 @@ uint64_t process_start(pid_t pid)
 	if (file)
 		fclose(file);
 	text[len] = '\0';
-	/* The 22nd field, and the 20th after the name, which may contain anything. */
 	at = strrchr(text, ')');
-	for (int i = 0; at && i < 20; i++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		sscanf(at, "%llu", &start);
-	return start;
+	snprintf(rest, size, "%s", at ? at + 1 : "");
+}
+
+/* The @nr-th field of the line, of which the name is the second. */
+static uint64_t field(const char *rest, int nr)
+{
+	unsigned long long value = 0;
+
+	for (; rest && nr > 3; nr--)
+		rest = strchr(rest + 1, ' ');
+	if (rest)
+		sscanf(rest, "%llu", &value);
+	return value;
+}
+
+uint64_t process_start(pid_t pid)
+{
+	char rest[1024];
+
+	read_stat(pid, rest, sizeof(rest));
+	return field(rest, 22);
+}
+
+bool process_runs(pid_t pid, uint64_t *ticks)
+{
+	char rest[1024];
+
+	read_stat(pid, rest, sizeof(rest));
+	*ticks = field(rest, 14) + field(rest, 15);
+	return rest[0] && rest[1] == 'R';
 }
 
 static int64_t now_by(clockid_t clock)

@@ -2,6 +2,7 @@
 #ifndef PROCESS_H
 #define PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,5 +17,11 @@ uint64_t process_start(pid_t pid);
 
 /* That in ns of CLOCK_REALTIME, as this is set now. */
 uint64_t process_start_time(uint64_t start);
+
+/*
+ * Does it run, or wait for a CPU, as opposed to anything else?  Stores how many clock ticks
+ * of CPU time it has taken.
+ */
+bool process_runs(pid_t pid, uint64_t *ticks);
 
 #endif

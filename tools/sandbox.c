@@ -15,13 +15,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process.h"
 #include "sandbox.h"
 #include "tool.h"
 
 /* Unused, like 65534, except that daemons run as that user, and could stop it. */
 #define READER		65533
-/* How many times as long as on a CPU of its own it may take. */
-#define SLOW		10
+/* How long it may wait for anything but a CPU, unless its user says otherwise. */
+#define PATIENCE_MS	120000
+/* Between two looks at whether it does. */
+#define STEP_MS		200
 
 /* The exit statuses of the process. */
 enum { WORKED, NOT_CONFINED };
@@ -170,7 +173,9 @@ static int start_process(struct sandbox *sandbox, const struct start *start)
 		run(ends[1], parent, start);
 	close(ends[1]);
 	sandbox->from = ends[0];
-	sandbox->deadline = now_seconds() + SLOW * start->seconds;
+	sandbox->patience_ms = PATIENCE_MS;
+	sandbox->waited_ms = 0;
+	sandbox->ticks = 0;
 	if (sandbox->pid > 0)
 		return 0;
 	close(ends[0]);
@@ -193,22 +198,34 @@ int sandbox_start_with(struct sandbox *sandbox, sandbox_work work, void *arg,
 	return nr_keep > SANDBOX_KEPT ? E2BIG : start_process(sandbox, &start);
 }
 
+/* Has it run since the last look, or does it wait for a CPU?  Its CPU time has an end. */
+static bool works(struct sandbox *sandbox)
+{
+	const uint64_t before = sandbox->ticks;
+
+	return process_runs(sandbox->pid, &sandbox->ticks) || sandbox->ticks != before;
+}
+
 /*
- * Waits for @fd to report on the process.  After the deadline, or without @fd, that is
- * when it was killed: no alarm ends a stopped process.
+ * Waits for @fd to report on the process.  Once that has waited for too long, or without
+ * @fd, that is when it was killed: no alarm ends a stopped process.
  */
-static void wait_for(const struct sandbox *sandbox, int fd)
+static void wait_for(struct sandbox *sandbox, int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-	time_t now;
 
-	while (fd >= 0 && (now = now_seconds()) < sandbox->deadline)
-		if (poll(&poll_fd, 1, (sandbox->deadline - now) * 1000) > 0)
+	while (fd >= 0 && sandbox->waited_ms < sandbox->patience_ms) {
+		int ready = poll(&poll_fd, 1, STEP_MS);
+
+		if (ready > 0)
 			return;
+		if (!ready && !works(sandbox))
+			sandbox->waited_ms += STEP_MS;
+	}
 	kill(sandbox->pid, SIGKILL);
 }
 
-bool sandbox_read(const struct sandbox *sandbox, void *data, size_t len)
+bool sandbox_read(struct sandbox *sandbox, void *data, size_t len)
 {
 	ssize_t got;
 
