@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,17 +23,24 @@
 /* How long one thread may take to stop, in ms, and all of them together. */
 #define STOP_MS		1000
 
+/* Of the kernel: repeat the call, unless a handler runs; then it ends with EINTR. */
+#define RESTART_NO_HANDLER	514L
+
 /* As in glibc: a lock that others wait for, and the offset of its owner's id. */
 #define MUTEX_CONTENDED	2
 #define MUTEX_OWNER	2
 
+enum { NO_CALL = -1, CALL_OF_32_BITS = -2 };
+
 struct thread {
 	pid_t tid;
-	int64_t nr;		/* of the call that it waits in, or -1 */
-	uint64_t args[2];
+	int64_t nr;		/* of the call that it waits in, or one of these */
+	uint64_t args[4];
 	uint64_t lock;		/* 0: none, or it is unknown which */
 	pid_t owner;		/* of the lock */
 	bool interrupted;
+	bool repeated;		/* that ends its call, which is repeated */
+	bool left;		/* it is left alone, which is to be said */
 	bool told;		/* the event of its wait has come */
 	unsigned int circle;	/* number of the circle that it was found in, from 1 */
 };
@@ -62,16 +71,18 @@ static bool read_task(pid_t pid, pid_t tid, const char *name, char *to, size_t s
 /* False if it is running, or has ended. */
 static bool find_call(pid_t pid, struct thread *thread)
 {
-	unsigned long long args[2] = { 0 };
+	unsigned long long args[7] = { 0 };
 	char text[512];
 	long long nr;
 
 	if (!read_task(pid, thread->tid, "syscall", text, sizeof(text)) ||
-	    sscanf(text, "%lld %llx %llx", &nr, &args[0], &args[1]) < 1)
+	    sscanf(text, "%lld %llx %llx %llx %llx %llx %llx %llx", &nr, &args[0], &args[1],
+		   &args[2], &args[3], &args[4], &args[5], &args[6]) < 1)
 		return false;
-	thread->nr = nr;
-	thread->args[0] = args[0];
-	thread->args[1] = args[1];
+	/* Whose stacks are low: their calls have other numbers. */
+	thread->nr = nr >= 0 && args[6] <= UINT32_MAX ? CALL_OF_32_BITS : nr;
+	for (size_t i = 0; i < ARRAY_SIZE(thread->args); i++)
+		thread->args[i] = args[i];
 	return true;
 }
 
@@ -143,56 +154,149 @@ static struct thread *find_thread(struct blocked *blocked, pid_t tid)
 
 /* ------------------------------------------------------------- interruptions */
 
-/* Sockets may have a timeout, and then end with EINTR. */
-static bool is_of_socket(pid_t pid, const struct thread *thread)
+/* They return nothing before they have something; a path of a user has a slash. */
+static bool is_restarted_file(pid_t pid, const struct thread *thread)
 {
-	char *path = format("/proc/%d/fd/%d", pid, (int)thread->args[0]), target[8] = "";
+	static const char *const files[] = {
+		"pipe:[", "anon_inode:[eventfd]", "anon_inode:[signalfd]", "anon_inode:[timerfd]",
+		"anon_inode:inotify",
+	};
+	char *path = format("/proc/%d/fd/%d", pid, (int)thread->args[0]), target[32] = "";
 	ssize_t len = readlink(path, target, sizeof(target) - 1);
 
 	free(path);
-	return len < 0 || !strncmp(target, "socket:", sizeof(target) - 1);
+	for (size_t i = 0; len > 0 && i < ARRAY_SIZE(files); i++)
+		if (!strncmp(target, files[i], strlen(files[i])))
+			return true;
+	return false;
 }
 
-/* signal(7): others end with EINTR when the thread continues. */
-static bool goes_on(pid_t pid, const struct thread *thread)
+/* Does the kernel resume it after a stop without a signal?  Documented in codectl(1). */
+static bool is_resumed(pid_t pid, const struct thread *thread)
 {
+	const int command = thread->args[1];
+
 	switch (thread->nr) {
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2:
-	case SYS_io_getevents:
-	case SYS_io_pgetevents:
-	case SYS_io_uring_enter:
-		return false;
-	}
-	switch (wait_kind_of_call(thread->nr)) {
-	case WAIT_FUTEX:
-	case WAIT_SLEEP:
-	case WAIT_CHILD:
-	case WAIT_LOCK:
-	case WAIT_POLL:
+	case SYS_futex:
+		return waits_for_lock(thread);
+	case SYS_futex_waitv:
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_pause:
+	case SYS_rt_sigsuspend:
+	case SYS_flock:
+	case SYS_msgsnd:
+	case SYS_msgrcv:
+	case SYS_mq_timedsend:
+	case SYS_mq_timedreceive:
 		return true;
-	case WAIT_IO:
-		return !is_of_socket(pid, thread);
+	case SYS_fcntl:
+		return command == F_SETLKW || command == F_OFD_SETLKW;
+	case SYS_read:
+	case SYS_readv:
+		return is_restarted_file(pid, thread);
 	default:
 		return false;
 	}
 }
 
-/* A thread whose wait no signal ends continues when this process ends, at the latest. */
-static void let_go(pid_t tid, uint64_t until)
+/*
+ * Does it end with EINTR, having done nothing, and without a timeout, which would begin
+ * anew?  Then it is the same call when it is repeated.
+ */
+static bool is_repeatable(const struct thread *thread)
 {
-	const struct timespec step = { .tv_nsec = 1000000 };
-	int status;
-
-	while (!waitpid(tid, &status, __WALL | WNOHANG) && now_ns() < until)
-		nanosleep(&step, NULL);
-	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	switch (thread->nr) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int)thread->args[3] < 0;
+	case SYS_epoll_pwait2:
+	case SYS_semtimedop:
+		return !thread->args[3];
+	case SYS_semop:
+		return true;
+	case SYS_rt_sigtimedwait:
+		return !thread->args[2];
+	default:
+		return false;
+	}
 }
 
-unsigned long blocked_interrupt(struct blocked *blocked)
+/* In a stop before it returns, unless it has returned something else. */
+static void repeat_call(const struct thread *thread)
 {
-	unsigned long left = 0;
+	struct user_regs_struct regs;
+
+	if (!thread->repeated || ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs) ||
+	    (int64_t)regs.orig_rax != thread->nr || (int64_t)regs.rax != -EINTR)
+		return;
+	ptrace(PTRACE_POKEUSER, thread->tid, offsetof(struct user, regs.rax),
+	       -RESTART_NO_HANDLER);
+}
+
+/*
+ * A thread whose wait no signal ends continues when this process ends, at the latest.
+ * One that has stopped for a signal of its own gets that.
+ */
+static void let_go(const struct thread *thread, uint64_t until)
+{
+	const struct timespec step = { .tv_nsec = 1000000 };
+	long signal = 0;
+	int status = 0;
+	pid_t stopped;
+
+	while (!(stopped = waitpid(thread->tid, &status, __WALL | WNOHANG)) && now_ns() < until)
+		nanosleep(&step, NULL);
+	if (stopped == thread->tid && WIFSTOPPED(status)) {
+		if (status >> 16 == PTRACE_EVENT_STOP)
+			repeat_call(thread);
+		else
+			signal = WSTOPSIG(status);
+	}
+	ptrace(PTRACE_DETACH, thread->tid, NULL, signal);
+}
+
+static char *describe_left(int64_t nr)
+{
+	const char *name = nr == NO_CALL ? "no system call" :
+			   nr == CALL_OF_32_BITS ? "a 32-bit system call" : wait_call_name(nr);
+	char *call = name ? format("%s", name) : format("system call %lld", (long long)nr);
+	char *text = format("threads still wait (%s): a stop might disturb them", call);
+
+	free(call);
+	return text;
+}
+
+/* Says how many there are in each call. */
+static void tell_left(struct blocked *blocked, blocked_tell tell, void *context)
+{
+	for (size_t i = 0; i < blocked->nr; i++) {
+		const int64_t nr = blocked->threads[i].nr;
+		unsigned long left = 0;
+		char *text;
+
+		if (!blocked->threads[i].left)
+			continue;
+		for (size_t j = i; j < blocked->nr; j++) {
+			if (!blocked->threads[j].left || blocked->threads[j].nr != nr)
+				continue;
+			blocked->threads[j].left = false;
+			left++;
+		}
+		text = describe_left(nr);
+		tell(context, left, text);
+		free(text);
+	}
+}
+
+void blocked_interrupt(struct blocked *blocked, blocked_tell tell, void *context)
+{
 	uint64_t until;
 
 	blocked->since = now_ns();
@@ -200,16 +304,17 @@ unsigned long blocked_interrupt(struct blocked *blocked)
 	for (size_t i = 0; i < blocked->nr; i++) {
 		struct thread *thread = &blocked->threads[i];
 
-		thread->interrupted = goes_on(blocked->pid, thread) &&
+		thread->repeated = is_repeatable(thread);
+		thread->interrupted = (thread->repeated || is_resumed(blocked->pid, thread)) &&
 				      !ptrace(PTRACE_SEIZE, thread->tid, NULL, NULL);
 		if (thread->interrupted)
 			ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
-		left += !thread->interrupted;
+		thread->left = !thread->interrupted;
 	}
 	for (size_t i = 0; i < blocked->nr; i++)
 		if (blocked->threads[i].interrupted)
-			let_go(blocked->threads[i].tid, until);
-	return left;
+			let_go(&blocked->threads[i], until);
+	tell_left(blocked, tell, context);
 }
 
 enum blocked_event blocked_event(struct blocked *blocked, int32_t tid, uint64_t time, char state)
@@ -262,8 +367,7 @@ static void put_thread(struct blocked *blocked, const struct thread *thread,
 }
 
 void blocked_deadlocks(struct blocked *blocked, struct symbols *symbols,
-		       void (*tell)(void *context, unsigned long nr, const char *text),
-		       void *context)
+		       blocked_tell tell, void *context)
 {
 	for (size_t i = 0; i < blocked->nr; i++) {
 		struct thread *first = find_circle(blocked, &blocked->threads[i], i + 1);

@@ -17,11 +17,14 @@ struct blocked;
 struct blocked *blocked_find(pid_t pid);
 void blocked_free(struct blocked *blocked);
 
+/* A number of threads, and a text that continues it, which stays the caller's. */
+typedef void (*blocked_tell)(void *context, unsigned long nr, const char *text);
+
 /*
- * Stops each thread that waits in a call which continues by itself after that, and lets
- * it continue.  Returns how many have been left alone.
+ * Stops each thread that waits in a call which continues after that as if nothing had
+ * happened, and lets it continue.  Tells which have been left alone.
  */
-unsigned long blocked_interrupt(struct blocked *blocked);
+void blocked_interrupt(struct blocked *blocked, blocked_tell tell, void *context);
 
 /* What an event task_waited of @tid at @time, of CLOCK_MONOTONIC in ns, is about. */
 enum blocked_event {
@@ -33,12 +36,10 @@ enum blocked_event {
 enum blocked_event blocked_event(struct blocked *blocked, int32_t tid, uint64_t time, char state);
 
 /*
- * Calls @tell with each circle of threads that wait for locks of one another: their
- * number and a text that names them, which stays the caller's.  Locks that are
+ * Tells each circle of threads that wait for locks of one another.  Locks that are
  * variables are named.
  */
 void blocked_deadlocks(struct blocked *blocked, struct symbols *symbols,
-		       void (*tell)(void *context, unsigned long nr, const char *text),
-		       void *context);
+		       blocked_tell tell, void *context);
 
 #endif

@@ -60,7 +60,6 @@ struct recording {
 	unsigned long malformed;
 	unsigned long ours, ours_truncated;	/* waits for this program, which are not reported */
 	unsigned long left_out;
-	unsigned long not_interrupted;	/* threads whose last wait is not reported */
 };
 
 /* ------------------------------------------------------------------ records */
@@ -70,7 +69,7 @@ static double now(void)
 	return now_ns() / 1e9;
 }
 
-static void tell_deadlock(void *context, unsigned long nr, const char *text)
+static void note_threads(void *context, unsigned long nr, const char *text)
 {
 	struct recording *recording = context;
 
@@ -83,8 +82,8 @@ static void find_blocked(struct recording *recording)
 	struct symbols *symbols = symbols_new();
 
 	recording->blocked = blocked_find(recording->waiter);
-	blocked_deadlocks(recording->blocked, symbols, tell_deadlock, recording);
-	recording->not_interrupted = blocked_interrupt(recording->blocked);
+	blocked_deadlocks(recording->blocked, symbols, note_threads, recording);
+	blocked_interrupt(recording->blocked, note_threads, recording);
 	symbols_free(symbols);
 }
 
@@ -393,8 +392,6 @@ static void note_losses(struct recording *recording)
 		     "events left out: parts of their stack are lost");
 	outputs_note(profile, recording->left_out,
 		     "events left out: there are too many different stacks");
-	outputs_note(profile, recording->not_interrupted,
-		     "threads wait in calls that no interruption may end: they are left out");
 	outputs_note(profile, counts->events - counts->asked,
 		     "events asked for no stack, as those of the kernel's threads");
 	outputs_note(profile, counts->pending,

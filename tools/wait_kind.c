@@ -11,43 +11,44 @@
 #define SYS_futex_wait		455
 #endif
 
+#define CALL(name, kind)	{ #name, SYS_##name, kind }
+
 static const struct {
+	const char *name;
 	uint16_t nr;
 	uint8_t kind;
 } calls[] = {
-	{ SYS_futex, WAIT_FUTEX }, { SYS_futex_waitv, WAIT_FUTEX },
-	{ SYS_futex_wait, WAIT_FUTEX },
+	CALL(futex, WAIT_FUTEX), CALL(futex_waitv, WAIT_FUTEX), CALL(futex_wait, WAIT_FUTEX),
 
-	{ SYS_read, WAIT_IO }, { SYS_write, WAIT_IO }, { SYS_pread64, WAIT_IO },
-	{ SYS_pwrite64, WAIT_IO }, { SYS_readv, WAIT_IO }, { SYS_writev, WAIT_IO },
-	{ SYS_preadv, WAIT_IO }, { SYS_pwritev, WAIT_IO }, { SYS_preadv2, WAIT_IO },
-	{ SYS_pwritev2, WAIT_IO }, { SYS_sendfile, WAIT_IO }, { SYS_splice, WAIT_IO },
-	{ SYS_tee, WAIT_IO }, { SYS_vmsplice, WAIT_IO }, { SYS_copy_file_range, WAIT_IO },
-	{ SYS_fsync, WAIT_IO }, { SYS_fdatasync, WAIT_IO }, { SYS_sync, WAIT_IO },
-	{ SYS_syncfs, WAIT_IO }, { SYS_sync_file_range, WAIT_IO }, { SYS_msync, WAIT_IO },
-	{ SYS_io_getevents, WAIT_IO }, { SYS_io_pgetevents, WAIT_IO },
-	{ SYS_io_uring_enter, WAIT_IO }, { SYS_open, WAIT_IO }, { SYS_openat, WAIT_IO },
+	CALL(read, WAIT_IO), CALL(write, WAIT_IO), CALL(pread64, WAIT_IO),
+	CALL(pwrite64, WAIT_IO), CALL(readv, WAIT_IO), CALL(writev, WAIT_IO),
+	CALL(preadv, WAIT_IO), CALL(pwritev, WAIT_IO), CALL(preadv2, WAIT_IO),
+	CALL(pwritev2, WAIT_IO), CALL(sendfile, WAIT_IO), CALL(splice, WAIT_IO),
+	CALL(tee, WAIT_IO), CALL(vmsplice, WAIT_IO), CALL(copy_file_range, WAIT_IO),
+	CALL(fsync, WAIT_IO), CALL(fdatasync, WAIT_IO), CALL(sync, WAIT_IO),
+	CALL(syncfs, WAIT_IO), CALL(sync_file_range, WAIT_IO), CALL(msync, WAIT_IO),
+	CALL(io_getevents, WAIT_IO), CALL(io_pgetevents, WAIT_IO),
+	CALL(io_uring_enter, WAIT_IO), CALL(open, WAIT_IO), CALL(openat, WAIT_IO),
 
-	{ SYS_recvfrom, WAIT_NET }, { SYS_recvmsg, WAIT_NET }, { SYS_recvmmsg, WAIT_NET },
-	{ SYS_sendto, WAIT_NET }, { SYS_sendmsg, WAIT_NET }, { SYS_sendmmsg, WAIT_NET },
-	{ SYS_accept, WAIT_NET }, { SYS_accept4, WAIT_NET }, { SYS_connect, WAIT_NET },
+	CALL(recvfrom, WAIT_NET), CALL(recvmsg, WAIT_NET), CALL(recvmmsg, WAIT_NET),
+	CALL(sendto, WAIT_NET), CALL(sendmsg, WAIT_NET), CALL(sendmmsg, WAIT_NET),
+	CALL(accept, WAIT_NET), CALL(accept4, WAIT_NET), CALL(connect, WAIT_NET),
 
-	{ SYS_poll, WAIT_POLL }, { SYS_ppoll, WAIT_POLL }, { SYS_select, WAIT_POLL },
-	{ SYS_pselect6, WAIT_POLL }, { SYS_epoll_wait, WAIT_POLL },
-	{ SYS_epoll_pwait, WAIT_POLL }, { SYS_epoll_pwait2, WAIT_POLL },
+	CALL(poll, WAIT_POLL), CALL(ppoll, WAIT_POLL), CALL(select, WAIT_POLL),
+	CALL(pselect6, WAIT_POLL), CALL(epoll_wait, WAIT_POLL), CALL(epoll_pwait, WAIT_POLL),
+	CALL(epoll_pwait2, WAIT_POLL),
 
-	{ SYS_nanosleep, WAIT_SLEEP }, { SYS_clock_nanosleep, WAIT_SLEEP },
+	CALL(nanosleep, WAIT_SLEEP), CALL(clock_nanosleep, WAIT_SLEEP),
 
-	{ SYS_pause, WAIT_SIGNAL }, { SYS_rt_sigsuspend, WAIT_SIGNAL },
-	{ SYS_rt_sigtimedwait, WAIT_SIGNAL },
+	CALL(pause, WAIT_SIGNAL), CALL(rt_sigsuspend, WAIT_SIGNAL),
+	CALL(rt_sigtimedwait, WAIT_SIGNAL),
 
-	{ SYS_wait4, WAIT_CHILD }, { SYS_waitid, WAIT_CHILD }, { SYS_vfork, WAIT_CHILD },
+	CALL(wait4, WAIT_CHILD), CALL(waitid, WAIT_CHILD), CALL(vfork, WAIT_CHILD),
 
-	{ SYS_flock, WAIT_LOCK }, { SYS_fcntl, WAIT_LOCK },
+	CALL(flock, WAIT_LOCK), CALL(fcntl, WAIT_LOCK),
 
-	{ SYS_semop, WAIT_IPC }, { SYS_semtimedop, WAIT_IPC }, { SYS_msgsnd, WAIT_IPC },
-	{ SYS_msgrcv, WAIT_IPC }, { SYS_mq_timedsend, WAIT_IPC },
-	{ SYS_mq_timedreceive, WAIT_IPC },
+	CALL(semop, WAIT_IPC), CALL(semtimedop, WAIT_IPC), CALL(msgsnd, WAIT_IPC),
+	CALL(msgrcv, WAIT_IPC), CALL(mq_timedsend, WAIT_IPC), CALL(mq_timedreceive, WAIT_IPC),
 };
 
 static const char * const names[NR_WAIT_KINDS] = {
@@ -73,6 +74,14 @@ enum wait_kind wait_kind_of_call(int64_t nr)
 		if (calls[i].nr == nr)
 			return calls[i].kind;
 	return WAIT_OTHER;
+}
+
+const char *wait_call_name(int64_t nr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i].nr == nr)
+			return calls[i].name;
+	return NULL;
 }
 
 enum wait_kind wait_kind(const struct wait_record *record)

@@ -36,6 +36,9 @@ enum wait_kind {
 /* In the system call @nr; -1 if in none. */
 enum wait_kind wait_kind_of_call(int64_t nr);
 
+/* NULL if it is none of those that are known to wait. */
+const char *wait_call_name(int64_t nr);
+
 enum wait_kind wait_kind(const struct wait_record *record);
 
 /*

@@ -212,6 +212,30 @@ test_deadlock()
 	stop_load
 }
 
+# state_is STATE - of the program
+state_is()
+{
+	grep -q "^State:.$1" "/proc/$load/status"
+}
+
+poll_is_blocked()
+{
+	report_json --event blocked:poll --by none
+	[ "$(total functions poll_forever)" -gt 0 ] && [ "$(total functions poll_for_long)" = 0 ]
+}
+
+test_idle()
+{
+	start_load "$here/waiting" idle
+	eventually grep -q idle "$out/load"
+	sleep 1
+	check "a program that waits for events is recorded" record --duration 1 -p "$load"
+	check "who waits without a timeout has its stack" poll_is_blocked
+	check "who has a timeout is left alone" said '^codectl: 1 threads still wait (epoll_wait): '
+	check "both wait still" state_is S
+	stop_load
+}
+
 # The recorder of everybody's waits, until it is killed.
 test_killed()
 {
@@ -232,5 +256,6 @@ test_kernel
 test_short
 test_lost
 test_deadlock
+test_idle
 test_killed
 finish

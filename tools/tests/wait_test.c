@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/sem.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "blocked.h"
 #include "check.h"
@@ -168,6 +170,8 @@ static void *wait_for_word(void *context)
 	return NULL;
 }
 
+static int semaphore;
+
 /* For the time that is asked, whoever interrupts it; it says which was too short. */
 static void *sleep_once(void *context)
 {
@@ -181,19 +185,55 @@ static void *sleep_once(void *context)
 	if (failed || to.tv_sec * 1000 + to.tv_nsec / 1000000 <
 		      from.tv_sec * 1000 + from.tv_nsec / 1000000 + 999)
 		_exit(1);
-	_exit(*(bool *)context);
+	failed = *(bool *)context;
+	semctl(semaphore, 0, IPC_RMID);
+	_exit(failed);
 	return NULL;
 }
 
-static volatile bool poll_ended;
+static volatile bool wait_ended;
 
+/* With a timeout that is longer than the test. */
 static void *poll_nothing(void *context)
 {
 	struct epoll_event event;
 
 	(void)context;
+	epoll_wait(epoll_create1(0), &event, 1, 60000);
+	wait_ended = true;
+	return NULL;
+}
+
+static void *poll_forever(void *context)
+{
+	struct epoll_event event;
+
+	(void)context;
 	epoll_wait(epoll_create1(0), &event, 1, -1);
-	poll_ended = true;
+	wait_ended = true;
+	return NULL;
+}
+
+static void *wait_for_signal(void *context)
+{
+	sigset_t set;
+
+	(void)context;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	syscall(SYS_rt_sigtimedwait, &set, NULL, NULL, 8);
+	wait_ended = true;
+	return NULL;
+}
+
+static void *wait_for_semaphore(void *context)
+{
+	struct sembuf down = { .sem_op = -1 };
+
+	(void)context;
+	semop(semaphore, &down, 1);
+	wait_ended = true;
 	return NULL;
 }
 
@@ -208,8 +248,12 @@ static __attribute__((noreturn)) void be_blocked(void)
 	pthread_create(&thread, NULL, take_both, (void *)1);
 	pthread_create(&thread, NULL, take_held, NULL);
 	pthread_create(&thread, NULL, wait_for_word, NULL);
+	semaphore = semget(IPC_PRIVATE, 1, 0600);
 	pthread_create(&thread, NULL, poll_nothing, NULL);
-	pthread_create(&thread, NULL, sleep_once, (void *)&poll_ended);
+	pthread_create(&thread, NULL, poll_forever, NULL);
+	pthread_create(&thread, NULL, wait_for_signal, NULL);
+	pthread_create(&thread, NULL, wait_for_semaphore, NULL);
+	pthread_create(&thread, NULL, sleep_once, (void *)&wait_ended);
 	pthread_join(thread, NULL);
 	_exit(2);
 }
@@ -264,7 +308,15 @@ static void a_deadlock_and_others(void)
 	CHECK(end && sscanf(end, "; %d (second) for lock_a, which %d holds.", &other,
 			    &status) == 2);
 	CHECK(end && status == one && one != other);
-	CHECK(blocked && blocked_interrupt(blocked) == 1);
+	/* They are about to wait, too. */
+	usleep(100000);
+	if (blocked)
+		blocked_free(blocked);
+	blocked = blocked_find(pid);
+	deadlocks[0] = '\0';
+	in_deadlocks = 0;
+	blocked_interrupt(blocked, note_deadlock, NULL);
+	CHECK(in_deadlocks == 1 && strstr(deadlocks, "threads still wait (epoll_wait): "));
 	CHECK(blocked && blocked_event(blocked, one, 0, 'S') == BLOCKED_NOT);
 	CHECK(blocked && blocked_event(blocked, one, UINT64_MAX, 'S') == BLOCKED_STILL);
 	CHECK(blocked && blocked_event(blocked, one, UINT64_MAX, 't') == BLOCKED_STOP);
@@ -285,7 +337,8 @@ static void nobody(void)
 	deadlocks[0] = '\0';
 	blocked_deadlocks(blocked, symbols, note_deadlock, NULL);
 	CHECK(!*deadlocks);
-	CHECK(!blocked_interrupt(blocked));
+	blocked_interrupt(blocked, note_deadlock, NULL);
+	CHECK(!*deadlocks);
 	blocked_free(blocked);
 	symbols_free(symbols);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * usage: waiting ROUNDS | waiting deadlock
+ * usage: waiting ROUNDS | waiting deadlock | waiting idle
  *
  * The first thread waits for a mutex that another one has, for bytes that another one
  * writes, and computes.  It prints how many nanoseconds of its time each has taken, and on
  * which line it is: NAME NS LINE; and its id.  Or three threads wait for each other's locks
- * in a circle, and print their ids.
+ * in a circle, and print their ids.  Or two threads wait for events that do not come, one of
+ * them with a timeout; it ends if one of them no longer waits.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -167,12 +169,47 @@ static void deadlock(void)
 		pthread_join(threads[i], NULL);
 }
 
+static __attribute__((noinline)) void poll_for_long(void)
+{
+	struct epoll_event event;
+
+	epoll_wait(epoll_create1(0), &event, 1, 3600000);
+	exit(1);
+}
+
+static __attribute__((noinline)) void poll_forever(void)
+{
+	struct epoll_event event;
+
+	epoll_wait(epoll_create1(0), &event, 1, -1);
+	exit(1);
+}
+
+static void *poll_forever_too(void *context)
+{
+	poll_forever();
+	return context;
+}
+
+static void idle(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, poll_forever_too, NULL))
+		exit(1);
+	puts("idle");
+	fflush(stdout);
+	poll_for_long();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2)
 		return 2;
 	if (!strcmp(argv[1], "deadlock"))
 		deadlock();
+	else if (!strcmp(argv[1], "idle"))
+		idle();
 	else
 		share(atoi(argv[1]));
 	return 0;
