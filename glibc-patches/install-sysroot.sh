@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Installs of a built glibc what it takes to link programs against it and to
-# run them in the guest: loader, libraries, start files, headers. It does
-# without locales, character sets, programs and most of the time of a full
-# "make install".
+# Installs the parts of a built glibc that programs need to be linked and to run in the
+# guest: loader, libraries, start files, headers. It leaves out locales, character sets
+# and programs, and takes far less time than a full "make install".
 #
 #	DEST/lib64/ld-linux-x86-64.so.2
 #	DEST/usr/lib/*.so.*	shared libraries
@@ -37,8 +36,8 @@ config()
 	sed -n "s/^$1 = //p" "$obj/config.make"
 }
 
-# Without debugging information, but with all symbols: perf names local
-# functions by them.
+# Without debugging information, but with all symbols: perf needs them for the names of
+# local functions.
 install_library()
 {
 	install -m 755 "$obj/$1" "$2.new"
@@ -77,8 +76,7 @@ install_libraries()
 	ln -sfn libresolv.so.2 "$lib/libresolv.so"
 }
 
-# The list of functions that always fail is among what only a full install
-# makes.
+# Only a full install makes the list of functions that always fail.
 install_headers()
 {
 	make -s -C "$obj" install_root="$dest" install-headers > "$dest/install.log" 2>&1 ||

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Writes the patches and the series file anew from a git tree of glibc, one
-# patch for each commit on top of the base commit. The patches carry nothing
-# that changes from one run to the next.
+# Regenerates the patches and the series file from a git tree of glibc, one patch for
+# each commit on top of the base commit. Running it again changes nothing.
 
 set -eu -o pipefail
 
