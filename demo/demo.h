@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* A function that stays a frame of its own, with its own name and code. */
+/* A function that keeps its own frame, name and code. */
 #define DEMO_FRAME	__attribute__((noinline, noclone, no_icf))
 
 static inline unsigned int demo_scramble(unsigned int x)

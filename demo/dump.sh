@@ -23,7 +23,7 @@ job() {
 		-o "$out/$name.dump" -- "$@" > "$out/$name.log"
 }
 
-# As many as are asked for, if it takes that long.
+# stackdump stops by itself once it has enough samples.
 has_few() { false; }
 
 seconds=300
@@ -31,12 +31,12 @@ base_hertz=1000 jit_hertz=1000
 # shellcheck source=/dev/null
 . "$here/jobs.sh"
 
-# stackdump sees one thread: the other one's direction is another run, in which
-# signals interrupt compiled code anywhere.
+# stackdump sees only the first thread.  In this run, code grows in the direction of the
+# other thread, and signals interrupt compiled code anywhere.
 job jit-churn-down "$jit/jit-demo" -d -i -t 2 -w $seconds \
 	-l "$out/jit-churn-down.codes" "$jit"/programs/*.jd
 
-# A program of a distribution, with its own C library, by tables made of their CFI.
+# A program of a distribution and its C library, with tables made of their CFI.
 stock=$here/../stock
 # shellcheck disable=SC2016
 LC_ALL=C codectl attach --store /tmp/store "$stock"/bin/perl "$stock"/lib/* -- \

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154,SC2034
 #
-# The programs of the main job, each given to job() with a name; here is the
-# directory they are in.  has_few() says whether there are too few samples of one.
-# Some seconds each in an emulated guest; on a machine that needs less, more samples
-# a second make up for it.
+# Runs the programs of the main job, which are in the directory $here, by job(), each with
+# a name.  has_few() says whether a program has too few samples.  In an emulated guest
+# each takes some seconds; a faster machine samples more often instead.
 
 now() { awk '{ print $1 * 100 }' /proc/uptime; }
 
@@ -18,14 +17,14 @@ job plugin-host "$here/plugin-host" "$here/plugin.so" 1200
 job sqlite3 "$here/sqlite3" -batch :memory: ".read $here/workload.sql"
 job lua5.4 "$here/lua5.4" "$here/workload.lua" 14
 
-# Samples at 1 kHz and more, of two threads that compile and run code.  First
-# what is compiled stays, but for what is compiled again; then addresses are used
-# again and again, and a perf map has no names that are right all the time.
+# Two threads compile and run code, sampled at 1 kHz and more.  In the first run, code
+# stays until it is compiled again; in the second one, addresses are reused all the time,
+# so that no perf map can have the right names.
 jit=$here/../jit-demo
 hertz=$jit_hertz
 samples=7000
 
-# jit_job NAME OPTION... - once more, and for longer, where a busy machine gives few
+# jit_job NAME OPTION... - again, and for longer, if a busy machine gives too few samples
 jit_job() {
 	program=$1
 	shift

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Two flame graphs, one above the other, of the same program recorded in two ways.
+"""Draws two flame graphs of the same program, recorded in two ways, above one another.
 
 usage: picture.py TITLE FOLDED TITLE FOLDED > SVG
 
-FOLDED has a stack a line, from its outermost frame, and how often it was seen, as the demo
-writes them. A frame is as wide as its share of all samples, and stands on its caller; what
-is too narrow for a reader is left out. The same input gives the same picture.
+Each line of FOLDED is a stack, the outermost frame first, and its count, as the demo writes
+them. The width of a frame is its share of all samples, and it stands on its caller; frames
+that are too narrow to read are left out. The same input gives the same picture.
 """
 import sys
 from xml.sax.saxutils import escape
@@ -14,12 +14,12 @@ from xml.sax.saxutils import escape
 WIDTH, ROW, FONT = 1000, 17, 11
 TITLE, GAP = 24, 14
 MIN_WIDTH = 3
-LETTER = 6.3		# as wide as a letter of a monospaced font of that size
+LETTER = 6.3		# the width of a letter in a monospaced font of that size
 COMPILED, OTHER = "#f4b26a", "#9fc5e8"
 
 
 class Frame:
-    """A function at one place in the stacks, and how many samples go through it."""
+    """A function with one sequence of callers, and the number of samples in it."""
 
     def __init__(self):
         self.count, self.callees = 0, {}

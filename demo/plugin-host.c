@@ -5,9 +5,9 @@
  *
  * usage: plugin-host PLUGIN ROUNDS
  *
- * The plugin is loaded three times: first, again at the address it had, and
- * once more at another address.  Each load reports what the registry of
- * codectl(2) says of the plugin's text while it is loaded and after dlclose().
+ * The plugin is loaded three times: the second time at the same address, the third time
+ * at another one.  For each load, the program reports what the registry of codectl(2)
+ * says about the plugin's text while it is loaded and after dlclose().
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -73,7 +73,7 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* A name without a table for @text, dropped again; the error of the call. */
+/* Registers @text without a table, and unregisters it.  Return: the error, or 0. */
 static int try_register(const struct text *text)
 {
 	struct code_elf_info info = {
@@ -95,9 +95,8 @@ static int try_register(const struct text *text)
 }
 
 /*
- * Whether anything of @text is still registered, now that it is unmapped: code
- * of our own is mapped there, which takes nothing out of the registry, and
- * registering it collides with what was left behind.
+ * Is any of @text still registered after it was unmapped?  Maps code there, which does not
+ * change the registry, and registers that: it collides with anything left behind.
  */
 static int try_register_again(const struct text *text)
 {
@@ -163,7 +162,7 @@ int main(int argc, char **argv)
 	}
 	text[0] = run_load(argv[1], rounds, 0, &seed);
 	text[1] = run_load(argv[1], rounds, 1, &seed);
-	/* With its old place taken, the plugin goes to another one. */
+	/* Occupy its old address, so that the plugin is loaded at another one. */
 	if (mmap((void *)text[1].start, text[1].end - text[1].start, PROT_NONE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
 		 0) != (void *)text[1].start) {

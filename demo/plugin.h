@@ -6,7 +6,7 @@
 
 typedef int plugin_compare_fn(const void *, const void *);
 
-/* Sorts @nr keys made from @seed with @compare; returns the middle one. */
+/* Sorts @nr keys, generated from @seed, with @compare; returns the middle one. */
 unsigned int plugin_run(unsigned int *keys, size_t nr, unsigned int seed,
 			plugin_compare_fn *compare);
 

@@ -5,10 +5,10 @@
 #
 # usage: record.sh OUTDIR CALLGRAPH
 #
-# CALLGRAPH is what perf record --call-graph takes.  Leaves PROGRAM.data and
-# PROGRAM.log, what the program printed, in OUTDIR for each program.  Names of
-# compiled code are known here only, so that what perf makes of such a recording
-# is left there too, as PROGRAM.script.
+# CALLGRAPH is the argument of perf record --call-graph.  For each program, leaves
+# PROGRAM.data and PROGRAM.log, the output of the program, in OUTDIR.  The names of compiled
+# code are only known here, so PROGRAM.script, the output of perf script, is left there for
+# the programs that have any.
 #
 # shellcheck disable=SC2034,SC2154
 
@@ -33,7 +33,7 @@ job() {
 	esac
 }
 
-# A quarter of them and more are of each kind that 2,000 are wanted of.
+# At least 2,000 samples of each kind are needed, and each kind is at least a quarter.
 has_few() {
 	[ -e "$out/$1.script" ] &&
 		[ "$(grep -c '^[^[:space:]]' "$out/$1.script")" -lt 8000 ]

@@ -43,7 +43,7 @@ function of(part, whole_of)
 	return sprintf("%d of %d", part, whole_of)
 }
 
-# In thousandths, so that no rounding decides.
+# In thousandths, so that the result does not depend on rounding.
 function expect_most(p, part, whole_of, thousandths, what)
 {
 	part = f["on", p, part]
@@ -52,7 +52,7 @@ function expect_most(p, part, whole_of, thousandths, what)
 	       of(part, whole_of))
 }
 
-# Fewer samples say nothing about one in a thousand.
+# With fewer samples, a share of one in a thousand means nothing.
 function expect_enough(mode, p, key, what)
 {
 	expect(f[mode, p, key] >= ENOUGH,
@@ -107,7 +107,7 @@ function print_program(p,	i, sym, m)
 	print_ends(p)
 }
 
-# Frame pointers may hit by chance.
+# Frame pointers may be right by chance.
 function expect_none(p, sym,	part, whole_of)
 {
 	part = f["off", p, sym " whole"]

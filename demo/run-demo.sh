@@ -38,7 +38,7 @@ programs="$elf_programs $jit_programs"
 guest_demo=/usr/lib/codectl/demo
 guest_jit=/usr/lib/codectl/jit-demo
 guest_stock=/usr/lib/codectl/stock
-# Brendan Gregg's, as Debian has it in libdevel-nytprof-perl
+# Brendan Gregg's; Debian has it in libdevel-nytprof-perl
 flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 
 while [ $# -gt 0 ]; do
@@ -99,7 +99,7 @@ record()
 		die "the guest with codectl on failed"
 }
 
-# The functions of a program where its time goes, for stacks.awk.
+# The functions in which a program spends its time, for stacks.awk.
 hot()
 {
 	case $1 in
@@ -121,7 +121,7 @@ script()
 		die "perf script failed: $(cat "$dir/$2.err")"
 }
 
-# One line a fact: mode program key value...
+# One fact per line: mode program key value...
 facts()
 {
 	local mode program dir
@@ -141,7 +141,7 @@ facts()
 	done
 }
 
-# What the programs printed does not depend on who watches them.
+# Tracing must not change the output of the programs.
 check_output()
 {
 	local mode program
@@ -164,8 +164,8 @@ expect_lines()
 	return 1
 }
 
-# The registry, as the plugin's host saw it: 0 after dlclose() says that
-# nothing was left behind, EEXIST that the plugin's text was there before.
+# What the plugin's host saw in the registry: EEXIST if the plugin's text is registered, 0
+# after dlclose() if nothing is left behind.
 check_registry()
 {
 	local mode failed=0
@@ -183,7 +183,7 @@ check_registry()
 	return $failed
 }
 
-# Without codectl the stacks are wrong, and the comparison has to say so.
+# Without codectl the stacks are wrong, and the comparison must detect that.
 check_stacks()
 {
 	"$demo/stackcheck" -r "$out/symfs" "$out/off/chain.dump" \
@@ -192,7 +192,7 @@ check_stacks()
 		echo "FAILED: stackcheck finds nothing with codectl=off"
 		return 1
 	fi
-	# That a sample was taken in the kernel explains nothing by itself.
+	# A wrong chain is not explained just because its sample was taken in the kernel.
 	python3 "$here/agree/doctor.py" 100 < "$out/dump/chain.dump" \
 		> "$out/dump/doctored" || return 1
 	"$demo/stackcheck" -r "$out/symfs" "$out/dump/doctored" \
@@ -208,7 +208,7 @@ check_stacks()
 	"$demo/stackcheck" -a -r "$out/symfs" -m 2500 "$out/dump/stock-perl.dump"
 }
 
-# The last run is there for the direction in which code grows, and for signals.
+# The last run tests the other direction in which code grows, and signals.
 check_marks()
 {
 	local run interrupted failed=0
@@ -230,7 +230,7 @@ check_marks()
 	return $failed
 }
 
-# Of all stacks of compiled code with codectl on, with its functions' names.
+# Draws all stacks of compiled code with codectl on, with the names of its functions.
 draw_flames()
 {
 	local svg=$out/jit-demo.svg names

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: MIT
 #
-# Counts the user stacks in what "perf script -F comm,tid,time,ip,sym,dso"
-# prints.  A stack is complete if it ends at an outermost frame; one without a
-# frame is not.
+# Counts the user stacks in the output of "perf script -F comm,tid,time,ip,sym,dso".
+# A stack is complete if it ends at an outermost frame; a stack without frames is not.
 #
 # usage: awk [-v want=REGEX] [-v folded=FILE] [-v unnamed=1] -f stacks.awk
 #
-# want: symbols of the functions where the time goes, each to be reported with
-# the share of its samples that reach main and _start, or a thread's start.  So
-# is code that was compiled at run time, which perf knows by its map, and what
-# is called from there.
-# folded: where to write each stack as one line, from the outermost frame, and
-# its count.
-# unnamed: the map's names are not to be believed.
+# want: symbols of the functions in which the time is spent.  Each is reported with the
+# number of its samples, and of those that reach main and _start, or the start of a thread.
+# The same is done for code compiled at run time, which has its names from a perf map, and
+# for code called from there.
+# folded: a file to which each stack is written as one line, outermost frame first, with its
+# count.
+# unnamed: the names in the perf map are not reliable.
 #
-# Prints one fact a line: a key, then its value.
+# Prints one fact per line: a key, then its value.
 
 function finish(	last, i, main, complete, compiled, stack, line)
 {
@@ -23,7 +22,7 @@ function finish(	last, i, main, complete, compiled, stack, line)
 	sample = 0
 	facts["samples"]++
 	facts["user-mode"] += !kernel
-	# Without a frame of the kernel either, it was taken in user mode.
+	# Without kernel frames either, the sample was taken in user mode.
 	if (!nr) {
 		facts["no-user-stack"]++
 		if (!kernel)
@@ -33,9 +32,9 @@ function finish(	last, i, main, complete, compiled, stack, line)
 	last = syms[nr]
 	complete = last in outermost
 	facts["user-stacks"]++
-	# The events of a task are closed before the last walk, at its exit, and
-	# a sample within a walk belongs to a chain that is written by then: no
-	# chain follows, and perf prints the cookie as if it were an address.
+	# Two kinds of samples never get a chain, and perf prints their cookie as if it
+	# were an address: the events of a task are closed before the walk at its exit,
+	# and the chain for a sample within a walk has been written already.
 	if (kernel && nr == 1 && last == "[unknown]")
 		ends["no-chain (at-exit-or-in-a-walk)"]++
 	facts["user-stacks-complete"] += complete
@@ -85,9 +84,9 @@ function count_inside(sym, complete)
 }
 
 BEGIN {
-	# the program's and ld.so's first function; the first ones of a thread
+	# the first function of the program and of ld.so; those of a thread
 	outermost["_start"] = 1
-	# ... which perf names after the label behind its only call
+	# perf's name for ld.so's _start: that of the label after its only call
 	outermost["_dl_start_user"] = 1
 	outermost["clone"] = outermost["__clone"] = 1
 	outermost["clone3"] = outermost["__clone3"] = 1

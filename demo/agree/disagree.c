@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The disagreements that are explained, and what it takes to be one of them. */
+/* The classes of explained disagreements, and the conditions for each. */
 #include <dwarf.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "disagree.h"
 
-/* Version 3 of SFrame: the header, and an entry of the index of functions. */
+/* SFrame version 3: the header, and an entry of the function index. */
 struct sframe_header {
 	uint16_t magic;
 	uint8_t version, flags, abi;
@@ -38,8 +38,8 @@ static bool is_resumed(const struct divergence *d)
 }
 
 /*
- * A handler's first instruction and what it returns to are ahead of what the sample
- * has interrupted.
+ * The chain has two more frames than the sample: the handler's first instruction and the
+ * restorer that it returns to.
  */
 static bool is_signalled(const struct divergence *d)
 {
@@ -50,20 +50,20 @@ static bool is_signalled(const struct divergence *d)
 	       !memcmp(kernel->ips + 2, dwarf->ips, (nr - 2) * sizeof(*dwarf->ips));
 }
 
-/* libdwfl believes the CFI of Go. */
+/* libdwfl trusts the CFI of Go. */
 static bool is_known_of_go(const struct divergence *d)
 {
 	return d->attached && d->frame && !strncmp(d->symbol, "runtime.", strlen("runtime.")) &&
 	       (d->kernel->nr == d->frame || d->at_sigreturn);
 }
 
-/* CFI says what there is no form for, and the table nothing. */
+/* SFrame cannot express the CFI, so the table has no rule. */
 static bool is_beyond(const struct divergence *d)
 {
 	return d->attached && d->frame && d->beyond && d->kernel->nr == d->frame;
 }
 
-/* The kernel looks where the return address is before it believes it. */
+/* The kernel checks that a return address is mapped before it accepts it. */
 static bool is_followed_nowhere(const struct divergence *d)
 {
 	return d->attached && d->frame && d->nowhere && d->kernel->nr == d->frame;
@@ -85,7 +85,7 @@ static bool is_without_cfi(const struct divergence *d)
 	return d->frame && !d->has_cfi;
 }
 
-/* From there on both go by frame pointers, and differ in what they believe. */
+/* From there on both follow frame pointers, and accept different ones. */
 static bool is_past_no_cfi(const struct divergence *d)
 {
 	return d->past_no_cfi;
@@ -101,81 +101,81 @@ static bool is_plt_got(const struct divergence *d)
 	return d->frame && !strcmp(d->section, ".plt.got");
 }
 
-/* The kernel says that it knows no more, and nothing wrong. */
+/* The kernel's stack ends there, and has no wrong frame. */
 static bool is_by_register(const struct divergence *d)
 {
 	return d->frame > 1 && d->by_register && d->kernel->nr == d->frame;
 }
 
-/* The first that fits counts. */
+/* A divergence is in the first class that fits. */
 static const struct class {
 	const char *name;
 	bool (*fits)(const struct divergence *d);
 } classes[] = {
 	/*
-	 * Taken within execve(), when the event had been enabled and the
-	 * registers were not yet those of the new program; the chain is made on
-	 * the way out, of the new program's first instruction, or is taken at once,
-	 * of the old one's address.
+	 * The sample was taken within execve(), after the event was enabled and before
+	 * the registers were those of the new program.  A deferred chain has the new
+	 * program's first instruction, one taken at once the old program's address.
 	 */
 	{ "within execve", is_other_program },
 	/*
-	 * Taken within rt_sigreturn(), with the registers of the handler's end; the
-	 * chain is made on the way out, of what the handler had interrupted.
+	 * The sample was taken within rt_sigreturn(), with the registers of the end of
+	 * the handler.  The chain is made later, of the code that the handler interrupted.
 	 */
 	{ "within rt_sigreturn", is_resumed },
 	/*
-	 * A signal came between the sample and its chain, which begins in the handler.
+	 * A signal came between the sample and its chain, so the chain begins in the
+	 * handler.
 	 */
 	{ "before a signal", is_signalled },
 	/*
-	 * By attached tables: the runtime of Go at the end of a stack, and where a
-	 * handler returns to, of which its CFI says that they return to a caller.
+	 * Attached tables: Go's CFI says that the outermost functions of its runtime, and
+	 * the restorer of a signal handler, return to a caller.
 	 */
 	{ "wrong CFI of Go", is_known_of_go },
 	/*
-	 * By attached tables: the CFA is an expression that SFrame has no form for, as in
-	 * assembly that keeps its stack pointer in its frame, or the caller's SP is not
-	 * the CFA, as in longjmp().
+	 * Attached tables: SFrame cannot express the CFA, as in assembly that keeps its
+	 * stack pointer in its frame, or the caller's SP is not the CFA, as in longjmp().
 	 */
 	{ "beyond SFrame", is_beyond },
 	/*
-	 * The stack was deeper than the dump, or a page of it was not in memory
-	 * when it was copied, which must not fault: libdwfl ends where the
-	 * copied bytes end, the kernel reads on.
+	 * The stack was deeper than the dump, or a page of it was not in memory when it
+	 * was copied, which must not fault.  libdwfl stops where the copied bytes end;
+	 * the kernel reads on.
 	 */
 	{ "dump too short", is_short_dump },
 	/*
-	 * Code that our assembler did not make, linked in from the compiler's
-	 * own files: functions of libgcc.a (__popcountdi2) and of crtbegin.o
-	 * (frame_dummy, __do_global_dtors_aux).  The kernel takes the frame
-	 * pointer, and without one may miss callers.
+	 * Code that was not made by our assembler but linked in from the compiler's own
+	 * files: functions of libgcc.a (__popcountdi2) and of crtbegin.o (frame_dummy,
+	 * __do_global_dtors_aux).  The kernel follows the frame pointer, and may miss
+	 * callers if the code keeps none.
 	 */
 	{ "no SFrame FDE", is_without_fde },
 	/*
-	 * Code without an FDE in .eh_frame.  libdwfl guesses with the frame
-	 * pointer, or ends there.
+	 * Code without an FDE in .eh_frame.  libdwfl tries the frame pointer, or stops
+	 * there.
 	 */
 	{ "no DWARF CFI", is_without_cfi },
 	/*
-	 * ld describes the 8-byte entries of .plt.got in SFrame as those of
-	 * .plt, with CFA = SP + 16 past the first instructions; SP + 8 is right.
+	 * In SFrame, ld describes the 8-byte entries of .plt.got like those of .plt, with
+	 * CFA = SP + 16 after the first instructions; SP + 8 is right.
 	 */
 	{ ".plt.got in SFrame", is_plt_got },
 	/*
-	 * Of the registers of a caller the kernel knows SP and FP.  The trampolines
-	 * of ld.so that bind lazily count from RBX.
+	 * The kernel knows only SP and FP of a caller.  The trampolines of ld.so for lazy
+	 * binding compute the CFA from RBX.
 	 */
 	{ "CFA by a register", is_by_register },
 	/*
-	 * By attached tables: code without CFI, or compiled code, is further in, and
-	 * frame pointers have led out of it.
+	 * Attached tables: frame pointers led out of code without CFI, or out of compiled
+	 * code, in an inner frame.
 	 */
 	{ "past no CFI", is_past_no_cfi },
 	{ "past compiled code", is_past_compiled },
 	/*
-	 * libdwfl comes to an address where nothing is mapped, as after the instruction
-	 * that leaves _Unwind_Resume() for a landing pad, whose CFI is that before it.
+	 * libdwfl comes to an address where nothing is mapped, for example after the
+	 * instruction by which _Unwind_Resume() goes to a landing pad: the CFI there is
+	 * still that of the instruction before it.
 	 */
 	{ "nowhere in DWARF", is_followed_nowhere },
 };
@@ -197,7 +197,7 @@ static const char *section_name(Dwfl_Module *mod, Dwarf_Addr pc)
 	return elf_strptr(dwfl_module_getelf(mod, &bias), strndx, shdr.sh_name);
 }
 
-/* For free(); NULL without one. */
+/* The caller frees it; NULL if there is none. */
 static Dwarf_Frame *find_frame(Dwfl_Module *mod, Dwarf_Addr pc)
 {
 	Dwarf_Addr bias;
@@ -236,7 +236,7 @@ static void describe_frame(Dwfl_Module *mod, Dwarf_Addr pc, struct divergence *d
 	free(frame);
 }
 
-/* The section of that name, and its bytes. */
+/* Return: the contents of the section @name; its header is in @shdr. */
 static Elf_Data *find_section(Elf *elf, const char *name, GElf_Shdr *shdr)
 {
 	Elf_Scn *scn = NULL;
@@ -284,7 +284,7 @@ static bool has_fde(Dwfl_Module *mod, Dwarf_Addr pc)
 	return false;
 }
 
-/* Whether the address is where an object, such as the interpreter, is entered. */
+/* Is the address the entry point of an object, such as the interpreter? */
 static bool is_entry(Dwfl *dwfl, Dwarf_Addr pc)
 {
 	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc);
@@ -298,7 +298,7 @@ static bool is_entry(Dwfl *dwfl, Dwarf_Addr pc)
 /* mov $__NR_rt_sigreturn,%rax; syscall */
 static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
 
-/* Whether that is the code of a signal handler's restorer. */
+/* Is the code at @addr a signal handler's restorer? */
 static bool calls_sigreturn(Dwfl_Module *mod, GElf_Addr addr)
 {
 	GElf_Addr bias;
@@ -309,7 +309,7 @@ static bool calls_sigreturn(Dwfl_Module *mod, GElf_Addr addr)
 	       !memcmp((const char *)data->d_buf + addr, sigreturn, sizeof(sigreturn));
 }
 
-/* Whether that is where the system call of a restorer returns to. */
+/* Does the system call of a restorer return to @pc? */
 static bool is_sigreturn(Dwfl *dwfl, Dwarf_Addr pc)
 {
 	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc - 1);
@@ -323,7 +323,7 @@ static void describe(Dwfl *dwfl, struct divergence *d)
 	const char *slash;
 	Dwarf_Addr pc;
 
-	/* Code in no known file is not explained by what it lacks. */
+	/* In code of no known file, missing CFI or FDEs explain nothing. */
 	d->symbol = d->section = d->object = "?";
 	d->has_cfi = d->has_fde = true;
 	d->at_entry = d->by_register = d->in_no_object = d->in_sigreturn = false;
@@ -363,7 +363,7 @@ int disagree_classify(Dwfl *dwfl, struct divergence *d, bool attached)
 	describe(dwfl, d);
 	d->attached = attached;
 	d->past_no_cfi = false;
-	/* Code without CFI has no row either: the class of the two is one. */
+	/* Code without CFI has no row either: only "no DWARF CFI" applies. */
 	if (attached)
 		d->has_fde = true;
 	for (unsigned int i = 0; attached && i < d->frame && !d->past_no_cfi; i++)

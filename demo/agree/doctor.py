@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Doctors a recording of stackdump.
+"""Falsifies a recording of stackdump.
 
 usage: doctor.py NUMBER < RECORDING > RECORDING
 
@@ -23,7 +23,7 @@ while pos < len(data):
         samples.setdefault(cookie, []).append(pos)
     elif kind == CHAIN and left:
         cookie, nr = struct.unpack_from("<QQ", data, pos + 24)
-        # An object may be entered at the first address.
+        # The first address may be the entry point of an object.
         if nr > 1 and cookie in samples:
             first, = struct.unpack_from("<Q", data, pos + 40)
             struct.pack_into("<Q", data, pos + 40, first + 1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Makes records of the events of perf. */
+/* Converts perf's events to records of stackdump. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static const int perf_reg[DUMP_NR_REGS] = {
 	PERF_REG_X86_IP,
 };
 
-/* At the end of each event, and at the begin of a sample. */
+/* At the end of each event, but at the start of a sample. */
 struct origin {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -58,7 +58,7 @@ uint64_t dump_registers(void)
 	return mask;
 }
 
-/* Where the stack of the program began: nothing above it is a frame. */
+/* Where the stack of the program began: there are no frames above it. */
 static uint64_t read_stack_base(pid_t pid)
 {
 	char path[64], line[2048], *p;
@@ -140,7 +140,7 @@ static void on_comm(struct recorder *rec, const struct perf_event_header *event)
 		dump_put(rec, &exec, sizeof(exec), DUMP_EXEC, NULL, 0);
 }
 
-/* The @nr entries of a sample, with what says that they are of user space. */
+/* The @nr entries of a sample, including the marker before those of user space. */
 static void put_chain(struct recorder *rec, const struct origin *origin,
 		      const uint64_t *entries, uint64_t nr)
 {
@@ -159,7 +159,7 @@ static void put_chain(struct recorder *rec, const struct origin *origin,
 		 chain.nr * sizeof(*entries));
 }
 
-/* What there is above the frames is no stack of theirs. */
+/* Leaves out the arguments and the environment, which are above the frames. */
 static uint64_t without_arguments(struct recorder *rec, uint64_t sp, uint64_t used)
 {
 	if (rec->all)
@@ -180,8 +180,8 @@ static void count_sample(struct recorder *rec)
 }
 
 /*
- * The body of a sample: where it is from; u64 nr, ips[nr]; u64 abi, regs[]; u64 size,
- * stack[size], u64 bytes of it that hold something.
+ * The body of a sample: its origin; u64 nr, ips[nr]; u64 abi, regs[]; u64 size,
+ * stack[size], u64 number of bytes of it that were copied.
  */
 static void on_sample(struct recorder *rec, const struct perf_event_header *event)
 {
@@ -198,7 +198,7 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 
 	if (rec->enough)
 		return;
-	/* Of the program that it was before execve(), or of this one. */
+	/* It is of this program, or of the command before execve(). */
 	if (rec->all ? origin->pid == (uint32_t)getpid() : rec->at_once && !rec->mapped)
 		return;
 	if (rec->at_once)
@@ -208,7 +208,7 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 			sample.cookie = p[i + 1];
 	p += nr;
 
-	/* None, as the task had no program yet, or those of a 32-bit one. */
+	/* There are none if the task had no program yet, or those of a 32-bit program. */
 	if (*p++ != PERF_SAMPLE_REGS_ABI_64)
 		return;
 	for (int i = 0; i < DUMP_NR_REGS; i++)

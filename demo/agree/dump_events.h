@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stackdump makes of the events that perf has in its ring buffers. */
+/* Converts the events in perf's ring buffers to records of stackdump. */
 #ifndef DUMP_EVENTS_H
 #define DUMP_EVENTS_H
 
@@ -12,18 +12,18 @@
 #include "stackdump.h"
 
 #define STACK_BYTES	(56 * 1024)
-/* What the events have, in this order. */
+/* The fields of struct origin, in this order. */
 #define ORIGIN		(PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 
 struct recorder {
 	FILE *out;
 	pid_t pid;			/* of the command */
-	bool all;			/* not of the command's thread alone */
+	bool all;			/* not only the command's first thread */
 	bool at_once;
 	bool mapped;
-	bool enough;			/* samples: only their chains are waited for */
+	bool enough;			/* take no more samples, wait for their chains */
 	uint64_t stack_base;		/* sp at the program's first instruction */
-	uint64_t lowest;		/* sp so far */
+	uint64_t lowest;		/* the lowest sp so far */
 	uint64_t lost;
 	unsigned long samples, limit;
 };

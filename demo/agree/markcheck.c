@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
  * markcheck: compare the frames of compiled code in the kernel's deferred call
- * chains with the marks that these frames have left on the stack.
+ * chains with the marks that this code has written to its frames.
  *
  * usage: markcheck [-m MINIMUM] [-i INTERRUPTED] [-t PERCENT] [-v] -l LOG FILE...
  *
- * LOG is what jit-demo -l has written, FILE what stackdump has written of the
- * same run.  A mark is two words: a magic number combined with the CFA of the
- * frame, and the number of the code, which is never used again.  It has to be
- * where the code's log says, counted from the CFA that it names.
+ * LOG is the output of jit-demo -l, FILE that of stackdump in the same run.  A mark
+ * is two words: a magic number combined with the CFA of the frame, and the number of
+ * the code, which is never reused.  Its distance from that CFA has to be the one in
+ * the log.
  *
  * The exit status is 0 only if at least MINIMUM samples with such frames were
- * compared, in INTERRUPTED of them a signal handler ran on top of such a frame,
- * at most PERCENT of them (0 by default) have fewer frames than marks, and all
- * others agree.
+ * compared, a signal handler had interrupted such a frame in at least INTERRUPTED
+ * of them, at most PERCENT of them (0 by default) have fewer frames than marks, and
+ * all others agree.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,11 +43,11 @@ static struct {
 } regions[MAX_REGIONS];
 static int nr_regions;
 
-/* Where handlers return to: mov $15, %eax (7 bytes); syscall (2). */
+/* The code that handlers return to: mov $15, %rax (7 bytes); syscall (2). */
 #define RESTORER_BYTES	9
 static uint64_t restorer;
 
-static struct code *codes;		/* by their numbers */
+static struct code *codes;		/* indexed by number */
 static uint32_t nr_codes;
 
 static struct {
@@ -110,14 +110,14 @@ static bool holds(const struct code *code, uint64_t ip)
 	return ip >= code->start && ip - code->start < code->len;
 }
 
-/* Whether a frame that was interrupted there has its mark, if it is that code. */
+/* Does a frame of @code that was interrupted at @ip have its mark? */
 static bool has_mark(const struct code *code, uint64_t ip)
 {
 	return ip - code->start >= code->mark_from &&
 	       ip - code->start < code->mark_to;
 }
 
-/* Whether a frame that was interrupted there may have none, yet or any more. */
+/* May a frame that was interrupted at @ip have no mark, yet or any more? */
 static bool may_lack_mark(uint64_t ip)
 {
 	const struct code *c;
@@ -156,8 +156,8 @@ static int find_marks(const struct dump_sample *sample, struct mark *marks)
 }
 
 /*
- * Whether the address of the frame at @i is where it was interrupted, by the
- * sample or by a signal, and no return address.
+ * Was the frame at @i interrupted, by the sample or by a signal, so that its address
+ * is not a return address?
  */
 static bool is_exact(const struct dump_chain *chain, uint64_t i)
 {
@@ -165,8 +165,8 @@ static bool is_exact(const struct dump_chain *chain, uint64_t i)
 }
 
 /*
- * Whether the frame at @i of the chain is that of the mark: the code, and the
- * return address below the CFA.
+ * Do the code and the return address below the CFA of @mark match the frame at @i of
+ * the chain?
  */
 static bool is_frame_of(const struct dump_sample *sample,
 			const struct dump_chain *chain, uint64_t i,
@@ -174,7 +174,7 @@ static bool is_frame_of(const struct dump_sample *sample,
 {
 	bool exact = is_exact(chain, i);
 
-	/* a return address may be the one after the last instruction */
+	/* a return address may be just past the last instruction */
 	return holds(mark->code, chain->ips[i] - !exact) &&
 	       (!exact || has_mark(mark->code, chain->ips[i])) &&
 	       (i + 1 == chain->nr ||

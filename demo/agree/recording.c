@@ -16,10 +16,10 @@ struct recording {
 	const char *path;
 	const struct recording_reader *reader;
 	void *arg;
-	/* samples whose chain is still to come, if it does */
+	/* samples whose chain has not come yet */
 	const struct dump_sample **pending;
 	size_t nr_pending, room;
-	/* no_cookie: of those taken in user mode */
+	/* no_cookie: samples in user mode without a cookie */
 	unsigned long samples, no_cookie, lost;
 };
 
@@ -60,7 +60,7 @@ static void on_sample(struct recording *rec, const struct dump_sample *sample)
 	rec->pending[rec->nr_pending++] = sample;
 }
 
-/* Return: how many samples of user mode have no chain that was not lost. */
+/* Return: how many samples in user mode lack a chain, minus the lost records. */
 static unsigned long count_missing(const struct recording *rec)
 {
 	unsigned long no_chain = 0, missing;
@@ -77,7 +77,7 @@ static unsigned long count_missing(const struct recording *rec)
 
 static void on_end(struct recording *rec, const struct dump_end *end)
 {
-	/* a busy machine keeps the reader waiting now and then */
+	/* on a busy machine the reader sometimes comes too late */
 	if (end->lost * 50 > rec->samples)
 		recording_fail(rec->path,
 			       "over 2 % of the records were lost: the ring buffer is too small");
@@ -119,7 +119,7 @@ static void on_record(struct recording *rec, const struct dump_header *record)
 	}
 }
 
-/* Those of one time in the order in which they are in the file. */
+/* Records of the same time stay in the order of the file. */
 static int compare_times(const void *a, const void *b)
 {
 	const struct dump_header *one = *(const struct dump_header *const *)a;
@@ -130,7 +130,7 @@ static int compare_times(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* All records, by their times; for free(). */
+/* Return: all records, sorted by time; the caller frees the array. */
 static const struct dump_header **sort_records(const char *path, const unsigned char *data,
 					       size_t size, size_t *nr)
 {

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: MIT
 /*
- * selfdump: write recordings like those of stackdump -a of this program's own stack,
- * which are the same each time, as tests of stackcheck.
+ * selfdump: write recordings of this program's own stack in the format of stackdump -a,
+ * as tests of stackcheck.  They are the same each time.
  *
  * usage: selfdump FILE KIND SAMPLES
  *
- * Each sample is of a process of its own, a child of this one's stand-in, and the chain
- * is what libgcc's unwinder finds.  KIND says what else: "good", nothing; "wrong", a
- * frame of the first chain is another address; "gone", each process has mapped a file
- * that is nowhere; "exec", each has executed something since; "others", the chains
- * are of other processes; "bare", a function without CFI is on the way, and the chain
- * ends there; "past", it is wrong two frames later; "compiled", its memory is of no file;
- * "within", samples are in the kernel, and chains where the program is entered; "entry",
- * only the chains are; "resumed", samples are within the rt_sigreturn() of a handler, and
- * chains of what it had interrupted; "handler", they are of something else; "signalled",
- * chains begin with a handler and what it returns to; "ahead", what comes next is not
- * where the sample was taken.
+ * Each sample is of a different process, all children of process 1, which stands for this
+ * one; the chain is what libgcc's unwinder finds.  KIND:
+ *
+ * good: nothing else;
+ * wrong: one address in the first chain is wrong;
+ * gone: each process has mapped a file that does not exist;
+ * exec: each process has executed another program since;
+ * others: the chains are of other processes;
+ * bare: a function without CFI is on the stack, and the chain ends there;
+ * past: as bare, but the chain goes on and is wrong two frames later;
+ * compiled: as bare, but that function is in memory of no file;
+ * within: samples are in the kernel, and chains begin at the entry point;
+ * entry: chains begin at the entry point, but samples are not in the kernel;
+ * resumed: samples are in the rt_sigreturn() of a handler, and chains begin where the
+ *	handler had interrupted;
+ * handler: as resumed, but chains begin somewhere else;
+ * signalled: chains begin with a handler and its restorer;
+ * ahead: as signalled, but the next address is not that of the sample.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -30,14 +37,14 @@
 #include "stackdump.h"
 
 #define MAX_CHAIN	64
-#define FIRST		100		/* process, and time */
+#define FIRST		100		/* the first process and time */
 
 static FILE *out;
 static const char *kind;
 static unsigned long samples;
 static unsigned char *stack_end;
 
-/* Calls @function in a frame that only the frame pointer tells of, and where that was. */
+/* Calls @function from a frame without CFI, and stores its frame pointer in bare_frame. */
 void bare(void (*function)(void));
 extern uint64_t *bare_frame;
 uint64_t *bare_frame;
@@ -45,7 +52,7 @@ __asm__(".text\n.globl bare\n.type bare, @function\nbare:\n"
 	"push %rbp\nmov %rsp, %rbp\nmov %rbp, bare_frame(%rip)\n"
 	"call *%rdi\npop %rbp\nret\n.size bare, . - bare");
 
-/* Where a restorer's rt_sigreturn() would return to, if it did. */
+/* The address after the system call of a restorer. */
 extern const char sigreturned[];
 __asm__(".text\nmov $15, %rax\nsyscall\nsigreturned: nop");
 
@@ -107,7 +114,7 @@ static void put_maps(void)
 		put_map(0x1000, 0x2000, 0, "/nowhere/file");
 }
 
-/* Of the caller's caller, and so on. */
+/* Adds a frame: the callers of the caller, one per call. */
 static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *arg)
 {
 	struct dump_chain *chain = arg;
@@ -138,7 +145,7 @@ static void put_process(const struct dump_sample *sample, const void *stack,
 		ips[2] += is("ahead");
 		empty.nr += 2;
 	}
-	/* As it comes from the buffers of two CPUs. */
+	/* Not in the order of their times, as if from the buffers of several CPUs. */
 	put(&empty, sizeof(empty), DUMP_CHAIN, pid + (is("others") ? 1000 : 0), time + 3, ips,
 	    empty.nr * sizeof(*ips));
 	if (is("exec"))
@@ -186,7 +193,7 @@ static void __attribute__((noinline)) dump(void)
 		sample.regs[16] = (uintptr_t)sigreturned;
 		c.chain.ips[0] = context.uc_mcontext.gregs[REG_RIP] + is("handler");
 	}
-	/* With the frames of who has called. */
+	/* The dump includes the callers' frames. */
 	if (top > stack_end - 2048)
 		top = stack_end - 2048;
 	sample.stack_len = top + 2048 - (unsigned char *)sample.regs[7];

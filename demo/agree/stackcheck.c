@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * stackcheck: unwind the registers and the stack of each sample of stackdump
- * with libdwfl, through the DWARF CFI of the very files, and compare with the
- * kernel's call chain frame by frame.
+ * stackcheck: unwind the registers and the stack of each sample of stackdump with
+ * libdwfl, by the DWARF CFI of the same files, and compare the result with the
+ * kernel's call chain, frame by frame.
  *
  * usage: stackcheck [-a] [-t TABLES] [-r ROOT] [-m MINIMUM] [-v] FILE...
  *
- * ROOT is where the guest's files are; -a says that they had tables attached that were
- * made of their CFI, and that a process is left out which has mapped others.  TABLES is
- * what /proc/codectl_files said before: a process is left out, too, which has mapped a
- * file that is not in there.
+ * ROOT is where the guest's files are.  -a: they had tables attached that were made of
+ * their CFI; processes that have mapped other files are left out.  TABLES is what
+ * /proc/codectl_files said before; processes that have mapped a file that it lacks are
+ * left out, too.
  * The exit status is 0 only if at least MINIMUM samples were compared, 99 % of
  * them agree, and each disagreement is of a class of disagree.c.
  */
@@ -42,18 +42,18 @@ struct process {
 	uint64_t pid;
 	struct object *objects;
 	int nr_objects;
-	Dwfl *dwfl;			/* of the objects; NULL: to be made anew */
-	bool unknown;			/* one of them is not below the root */
-	bool without_table;		/* one of them had none */
+	Dwfl *dwfl;			/* for the objects; NULL: not made yet */
+	bool unknown;			/* an object is not below the root */
+	bool without_table;		/* an object had none */
 };
 
 /* One recording being read. */
 struct input {
 	const char *path;
 	struct process *processes;
-	struct process *process;		/* being looked at */
+	struct process *process;		/* of the current sample */
 	int vdso_fd;
-	const struct dump_sample *sample;	/* being unwound */
+	const struct dump_sample *sample;	/* the current one */
 	struct trace *trace;
 };
 
@@ -69,7 +69,7 @@ static bool verbose, attached;
 
 /* ------------------------------------------------- the objects of a process */
 
-/* It comes first from then on: what follows is mostly of the same one. */
+/* Moves it to the front: most of the next records are of the same process. */
 static struct process *find_process(struct input *in, uint64_t pid)
 {
 	struct process **at = &in->processes, *found;
@@ -90,7 +90,7 @@ static struct process *find_process(struct input *in, uint64_t pid)
 	return found;
 }
 
-/* To be made again, of what is mapped then. */
+/* It is made again, from the current mappings, when it is needed. */
 static void forget_dwfl(struct process *process)
 {
 	if (process->dwfl)
@@ -110,7 +110,7 @@ static void forget_objects(struct process *process)
 	forget_dwfl(process);
 }
 
-/* "//anon" is memory of its own, and what is deleted is as good as that. */
+/* "//anon" is anonymous memory; a deleted file cannot be read either. */
 static bool is_file(const struct object *object)
 {
 	const char *name = object->name, *end = strstr(name, " (deleted)");
@@ -134,7 +134,7 @@ static const struct object *find_object(const struct process *process, uint64_t 
 	return NULL;
 }
 
-/* Whether code of no file is there. */
+/* Is there code of no file at @addr? */
 static bool is_compiled(const struct process *process, uint64_t addr)
 {
 	const struct object *object = find_object(process, addr);
@@ -151,10 +151,7 @@ static char *host_path(const char *name)
 	return path;
 }
 
-/*
- * What is to be added to the file's addresses, for its executable segment to
- * lie where it was mapped.
- */
+/* Computes the difference between mapped addresses and those in the file. */
 static bool load_bias(int fd, const struct object *object, uint64_t *bias)
 {
 	bool found = false;
@@ -375,8 +372,8 @@ static void print_divergence(struct input *in, const struct divergence *d,
 }
 
 /*
- * @same: the frames do not differ, but libdwfl saw no outermost one.  A table that
- * was made of the CFI has to stop where that does, or come to no code with it.
+ * @same: all frames agree, but libdwfl saw no outermost one.  With a table made of the
+ * CFI, both must then have stopped at code without CFI, or in no object.
  */
 static void classify(struct input *in, struct divergence *d, bool same)
 {
@@ -401,7 +398,7 @@ static void classify(struct input *in, struct divergence *d, bool same)
 						    disagree_name(class));
 }
 
-/* Where a handler's end, whose stack pointer is at its ucontext, goes on; or 0. */
+/* Where the end of a handler, when SP points to the ucontext, continues; or 0. */
 static uint64_t saved_ip(const struct dump_sample *sample)
 {
 	const size_t off = offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]);
@@ -463,7 +460,7 @@ static void on_map(void *arg, const struct dump_map *map)
 	add_object(find_process(arg, map->header.pid), &new);
 }
 
-/* A process before it, of the same number, has ended. */
+/* An earlier process with the same id has ended. */
 static void on_fork(void *arg, const struct dump_fork *fork)
 {
 	struct process *parent = find_process(arg, fork->parent);
@@ -542,7 +539,7 @@ static void print_sum(void)
 		printf("of files that had no table    %8lu\n", sum.without_table);
 }
 
-/* Those of which libdwfl has something to say. */
+/* Return: how many samples were compared in which libdwfl is reliable. */
 static unsigned long judged(void)
 {
 	unsigned long nr = sum.compared;

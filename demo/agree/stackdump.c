@@ -34,7 +34,7 @@
 #define DATA_PAGES	16384
 #define DATA_SIZE	(DATA_PAGES * 4096UL)
 #define MAX_RINGS	256
-/* How often drain() waits for chains, for POLL_MS, when all samples are taken. */
+/* How often to wait POLL_MS for chains after all samples were taken. */
 #define MORE_POLLS	60
 #define POLL_MS		50
 
@@ -49,7 +49,7 @@ struct recording {
 	struct ring ring[MAX_RINGS];
 	int nr_rings;
 	unsigned char event[65536];	/* one event, out of the ring */
-	uint64_t touched;		/* down to where the stack is in memory */
+	uint64_t touched;		/* the stack is in memory down to here */
 	int mem;			/* /proc/PID/mem, or 0 */
 };
 
@@ -154,8 +154,8 @@ static void drain(struct recording *r)
 }
 
 /*
- * A page of a large frame that nobody has touched is not in memory: perf copies
- * neither that nor what comes after.  To read it brings it there.
+ * A page of a large frame that nobody has touched is not in memory, and perf stops copying
+ * there.  Reading the page brings it into memory.
  */
 static void touch_stack(struct recording *r)
 {
@@ -220,7 +220,7 @@ static void put_vdso(struct recorder *rec)
 	fclose(f);
 }
 
-/* Executable mappings, as events would tell of them. */
+/* Writes executable mappings as if from events. */
 static void put_maps(struct recorder *rec, pid_t pid)
 {
 	char path[32], line[4608], flags[5], name[4096];
@@ -257,7 +257,7 @@ static void put_all_maps(struct recorder *rec)
 	closedir(proc);
 }
 
-/* What is mapped meanwhile comes in events. */
+/* Events report what is mapped meanwhile, so enable them first. */
 static void switch_on(struct recording *r)
 {
 	for (int i = 0; i < r->nr_rings; i++)
@@ -272,7 +272,7 @@ static void switch_off(const struct recording *r)
 		ioctl(r->ring[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* A task that waits for a processor since it was sampled has its chain still to come. */
+/* A task that has not run since it was sampled still has to make its chain. */
 static void await_chains(struct recording *r)
 {
 	struct pollfd pfd = { .fd = r->ring[0].fd, .events = POLLIN };
@@ -301,13 +301,13 @@ static int record(struct recording *r, int go)
 		drain(r);
 		touch_stack(r);
 	}
-	/* Nobody is there to be told that it is enough. */
+	/* The command has ended: there is nobody to send SIGTERM to. */
 	rec->limit = 0;
 	if (rec->all)
 		await_chains(r);
 	switch_off(r);
 	drain(r);
-	/* It was there for the time that it takes. */
+	/* With -a, the command only sets the time, and SIGTERM is its normal end. */
 	if (rec->all && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)
 		status = 0;
 	end.lost = rec->lost;

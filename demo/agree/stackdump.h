@@ -22,11 +22,11 @@ enum dump_type {
 struct dump_header {
 	uint32_t type;
 	uint32_t size;		/* of the record, this header included */
-	uint64_t time;		/* 0: it was so before the first event */
+	uint64_t time;		/* 0: before the first event */
 	uint64_t pid;
 };
 
-/* An executable mapping that appeared. */
+/* A new executable mapping. */
 struct dump_map {
 	struct dump_header header;
 	uint64_t start;
@@ -40,14 +40,14 @@ struct dump_map {
 
 struct dump_sample {
 	struct dump_header header;
-	uint64_t cookie;	/* of the chain that belongs to it */
+	uint64_t cookie;	/* that of its chain */
 	uint64_t user_mode;	/* 0: taken in the kernel */
 	uint64_t regs[DUMP_NR_REGS];
 	uint64_t stack_len;
 	unsigned char stack[];
 };
 
-/* The deferred chain; it follows the samples it belongs to. */
+/* The deferred chain; it follows the samples that it is for. */
 struct dump_chain {
 	struct dump_header header;
 	uint64_t cookie;
@@ -55,13 +55,13 @@ struct dump_chain {
 	uint64_t ips[];
 };
 
-/* A new process, which has what its parent has mapped. */
+/* A new process, which has its parent's mappings. */
 struct dump_fork {
 	struct dump_header header;
 	uint64_t parent;
 };
 
-/* A process that has nothing of that any more. */
+/* A process that has lost its earlier mappings. */
 struct dump_exec {
 	struct dump_header header;
 };
@@ -74,7 +74,7 @@ struct dump_vdso {
 
 struct dump_end {
 	struct dump_header header;
-	uint64_t lost;		/* records the ring buffer had no room for */
+	uint64_t lost;		/* records that did not fit into the ring buffer */
 	uint64_t status;	/* wait status of the command */
 };
 

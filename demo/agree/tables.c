@@ -36,7 +36,7 @@ void tables_read(const char *list)
 
 	if (!f)
 		recording_fail(list, strerror(errno));
-	/* A list of none is a list. */
+	/* An empty list is a list, too. */
 	paths = malloc(sizeof(*paths));
 	for (; paths && (len = getline(&line, &room, f)) > 0; at = 0) {
 		line[strcspn(line, "\n")] = '\0';

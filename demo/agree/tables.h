@@ -5,13 +5,13 @@
 
 #include <stdbool.h>
 
-/* Reads what /proc/codectl_files has said; exits if it cannot. */
+/* Reads a copy of /proc/codectl_files; exits if it cannot. */
 void tables_read(const char *list);
 
-/* Whether a list was read. */
+/* Was a list read? */
 bool tables_known(void);
 
-/* Whether the file at @path had one; without a list, all had. */
+/* Did the file at @path have one?  Without a list, every file did. */
 bool tables_have(const char *path);
 
 #endif /* TABLES_H */

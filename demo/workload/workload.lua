@@ -69,7 +69,7 @@ local function text(n)
 	return count
 end
 
--- A C frame of lua_pcallk for each level.
+-- One C frame of lua_pcallk per level.
 local function nest(depth)
 	if depth == 0 then
 		error({ depth = 0 })
@@ -90,7 +90,7 @@ local function errors(n)
 	return sum
 end
 
--- A generator in a generator: a C frame of lua_resume for each level.
+-- A generator in a generator: one C frame of lua_resume per level.
 local function generator(depth, n)
 	return coroutine.wrap(function()
 		if depth == 0 then
