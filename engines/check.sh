@@ -37,8 +37,8 @@ compile()
 		-o "$walk/$1.so" "$here/walk/walk.c" "$here/$engine/tests/truth.c" "${@:2}"
 }
 
-# with NAME COMMAND... - runs it in the root with a walk preloaded: "shared", by the libcodectl
-# of the program, or "preload", which has libcodectl-preload in it
+# with NAME COMMAND... - runs it in the root with a walk preloaded: "shared", which uses the
+# libcodectl of the program, or "preload", which contains libcodectl-preload
 with()
 {
 	local library=/opt/walk/$1.so

@@ -3,11 +3,11 @@
 #
 # usage: cost.sh LIBRARY OUT
 #
-# What libcodectl-preload costs when nobody takes stacks: instructions of programs without
-# LIBRARY and with it preloaded, as callgrind counts them, children excepted, and their
-# ratio, as a table in OUT/cost.md. It needs no codectl(2). Fails if a ratio is more than
-# 1.01, except for a program that does nothing: there the dynamic linker's work for one more
-# library counts.
+# Measures what libcodectl-preload costs when nobody takes stacks: writes to OUT/cost.md a
+# table of the instructions of programs without LIBRARY and with it preloaded, as callgrind
+# counts them, without child processes, and their ratio. Needs no codectl(2). Fails if a
+# ratio is more than 1.01, except for a program that does nothing, where the dynamic
+# linker's work for one more library dominates.
 
 set -eu -o pipefail
 

@@ -35,7 +35,7 @@ for setting; do
 	printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
 done > "$work/settings"
 dpkg-deb -x "$packages"/libcodectl0_*.deb "$work/library"
-# An emulated timer may be late where the host is busy.
+# An emulated timer may be late on a busy host.
 "$here/../rig/guest/guest.sh" --append no_timer_check --images "$images" --kernel fast \
 	--timeout 3600 --out "$work/results" --log "$out/console" \
 	--add "$dir/root:/opt/root" --add "$work/library/usr/lib:/opt/root/usr/lib" \

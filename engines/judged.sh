@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
 #
-# What judge does for each engine: for who is called by run.sh or guest.sh, which set machine,
-# dir, work and out, and has written "ends" there.
+# Functions for ENGINE/judge, which is called by run.sh or guest.sh.  They need machine, dir,
+# work and out, which these set, and the file "ends" in work, which judge writes.
 
 engines=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../machine/recorded.sh
@@ -37,8 +37,7 @@ judge_stacks()
 	awk -v strict="$strict" -v of="$of" -v least="$least" -v titles="${titles:-}" -f "$engines/shares.awk" "${facts[@]}"
 }
 
-# judge_callers MOST RECORDING... - fails if compiled code, which is called from so many
-# places, has returned to more
+# judge_callers MOST RECORDING... - fails if compiled code returns to more than MOST places
 judge_callers()
 {
 	local most=$1 name nr

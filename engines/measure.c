@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a program costs, with all that it starts: instructions, system calls, memory.
+ * Measures what a program and its children cost: instructions, system calls, memory.
  *
  *	measure NAME PROGRAM [ARG...]
  *
- * Runs it twice, as the first time files are read.  Of the second it prints NAME and
- * these, separated by tabs: thousands of instructions, which are the microseconds that the
- * processes ran in a guest with -icount, an instruction a nanosecond; system calls; KiB of
- * memory at the most, of the largest process.  Needs tracefs and CAP_PERFMON.
+ * Runs it twice, since the first run has to read files, and prints for the second run,
+ * separated by tabs: NAME; thousands of instructions, which are the microseconds that the
+ * processes ran in a guest with -icount at one instruction per nanosecond; system calls;
+ * peak memory of the largest process in KiB.  Needs tracefs and CAP_PERFMON.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -31,7 +31,7 @@ static _Noreturn void die(const char *what)
 	exit(2);
 }
 
-/* Counts those of processes that this one starts. */
+/* Counts the system calls of processes that this one starts. */
 static int count_calls(void)
 {
 	struct perf_event_attr attr = {
@@ -74,7 +74,7 @@ static void run(char **argv)
 	int err, status;
 	pid_t pid;
 
-	/* If it reads from a file. */
+	/* Standard input may be a file. */
 	lseek(STDIN_FILENO, 0, SEEK_SET);
 	err = posix_spawn(&pid, argv[0], NULL, NULL, argv, environ);
 	if (err) {
@@ -87,7 +87,7 @@ static void run(char **argv)
 	}
 }
 
-/* For all processes that have ended. */
+/* Of all child processes that have ended. */
 static uint64_t spent(long *memory)
 {
 	struct rusage usage;

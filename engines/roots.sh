@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154,SC2034
 #
-# For make-root.sh of an engine, which is called with these:
+# Sourced by make-root.sh of an engine; these are its arguments:
 
 if [ $# -lt 2 ]; then
 	echo "usage: make-root.sh DIR MIRROR PACKAGES" >&2
@@ -11,9 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 dir=$(realpath "$1") mirror=$2 packages=$(realpath "${3:-.}")
 
-# make_tree NAME SUITES PACKAGES [OPTION]... - DIR/NAME, unless it is there: Debian of the first
-# of the suites with packages of all. A mirror that stands still has Release files that have
-# expired.
+# make_tree NAME SUITES PACKAGES [OPTION]... - makes DIR/NAME, unless it exists: Debian of the
+# first of the suites, with packages from all. A frozen mirror has expired Release files.
 make_tree()
 {
 	local name=$1 include=${3// /,} suite
@@ -33,8 +32,8 @@ make_tree()
 	mv "$dir/$name.new" "$dir/$name"
 }
 
-# make_build SOURCE PACKAGES - DIR/build, with these, the tarball of SOURCE, if that is not
-# empty, in /sources, and the libcodectl of the packages of this tree
+# make_build SOURCE PACKAGES - makes DIR/build with these packages, with the tarball of SOURCE
+# in /sources, unless SOURCE is empty, and with the libcodectl of this tree's packages
 make_build()
 {
 	local source=$1 deb
@@ -49,7 +48,7 @@ make_build()
 	done
 }
 
-# in_build COMMAND... - there
+# in_build COMMAND... - runs it in DIR/build
 in_build()
 {
 	# shellcheck disable=SC2016

@@ -3,11 +3,11 @@
 #
 # usage: suites.sh LIBRARY OUT [SUITE...]
 #
-# Runs tests of programs that use what libcodectl-preload takes over, as Debian has these
-# programs, without LIBRARY and with it preloaded, and compares the results test by test:
-# all suites, or those that are named. A suite that differs is run once more on both
-# sides, as some tests depend on time. OUT gets the results. Fails if a suite differs
-# twice, or has no results. Needs no codectl(2). Suites, and the packages that they need:
+# Runs tests of Debian's programs that use the functions that libcodectl-preload replaces,
+# without LIBRARY and with it preloaded, and compares the results test by test: all suites,
+# or those that are named. A suite that differs is run once more on both sides, since some
+# tests depend on time. OUT gets the results. Fails if a suite differs twice, or has no
+# results. Needs no codectl(2). The suites, and the packages that they need:
 #
 #   python      libpython3-testsuite: ctypes, threads, fork, faulthandler
 #   llvmlite    python3-llvmlite
@@ -17,7 +17,7 @@
 #   postgresql  postgresql: queries whose expressions are all compiled, and with
 #               POSTGRESQL_SOURCE, which is built there, its regression tests
 
-# What is called by its name's parts looks unreachable:
+# Functions whose names are put together look unreachable:
 # shellcheck disable=SC2317
 
 set -u
@@ -38,13 +38,13 @@ library=$(realpath "$1") out=$2
 shift 2
 mkdir -p "$out" || exit 2
 out=$(realpath "$out")
-# Both sides have the same order of hashes.
+# Both sides get the same order of hashes.
 export LC_ALL=C PYTHONHASHSEED=0 PERL_HASH_SEED=0
 
-# Each of these writes to stdout, beside much else, a line "RESULT test result" for each
-# test, and has LD_PRELOAD in "preload".
+# Each of these writes to stdout, among other lines, "RESULT test result" for each test;
+# "preload" is the LD_PRELOAD to set.
 
-# unittest_results - from what unittest -v says of them, without the times that tests say
+# unittest_results - from the output of unittest -v, without times
 unittest_results()
 {
 	sed -n -E 's/[0-9.]+ usec//; s/^(test[A-Za-z0-9_]* \([^)]*\)).* \.\.\. (.*)$/RESULT \1 \2/p'
@@ -54,7 +54,7 @@ run_python()
 {
 	local test
 
-	# Each by itself: one that hangs is ended.
+	# Run separately, so that a test that hangs can be killed.
 	for test in test_ctypes test_threading test_fork1 test_faulthandler test_mmap test_thread; do
 		env "${preload[@]}" setsid -w timeout -k 5 300 python3 -u -m test -v "$test" 2>&1 | unittest_results
 		echo "RESULT $test ended ${PIPESTATUS[0]}"
@@ -94,7 +94,7 @@ run_exceptions()
 		env "${preload[@]}" "$out/throws"
 }
 
-# as_server COMMAND... - as a user that PostgreSQL runs for
+# as_server COMMAND... - as a user for whom PostgreSQL runs
 as_server()
 {
 	if [ "$(id -u)" = 0 ]; then

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154
 #
-# For in-guest.sh of an engine, which sources this and has set hertz: how stacks are taken
-# of what runs in /opt/root.
+# Sourced by in-guest.sh of an engine, which sets hertz: takes stacks of programs in /opt/root.
 
-# For who sources this:
+# These are for scripts that source this:
 # shellcheck disable=SC2034
 root=/opt/root preload=/usr/lib/x86_64-linux-gnu/codectl/libcodectl-preload.so
 
@@ -21,8 +20,8 @@ in_root()
 # How perf records, processes and reads its data.
 how='--call-graph fp,defer' then='' read=''
 
-# take NAME FILES COMMAND... - stacks of the command in the root, with tables of FILES there,
-# separated by blanks, if there are any
+# take NAME FILES COMMAND... - takes stacks of the command in the root, with tables attached to
+# FILES there, a list separated by blanks
 take()
 {
 	taken=$1 tables=$2

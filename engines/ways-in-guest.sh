@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What the guest does for ways.sh: everything in the file "ways" of the engine.
+# Run in the guest by ways.sh: measures everything in the file "ways" of the engine.
 
 set -eu
 
@@ -10,7 +10,7 @@ set -eu
 
 mount -t tmpfs tmpfs "$root/tmp"
 
-# way NAME FACTS COMMAND... - what that costs in the root
+# way NAME FACTS COMMAND... - measures the command in the root
 way()
 {
 	name=$1 facts=$2

@@ -2,12 +2,12 @@
 #
 # usage: awk [-v facts=DIR] -f ways.awk WAYS
 #
-# Prints a table of lines "ENGINE, WAY|FACTS", thousands of instructions, system calls and KiB,
-# with tabs between them: each way beside the first of the engine, and the shares of complete
-# stacks in FACTS.facts. Fails if the preload, patches or an agent alone cost more than 1 %
-# of the instructions.
+# Reads lines of "ENGINE, WAY|FACTS", thousands of instructions, system calls and KiB, separated
+# by tabs. Prints a table that compares each way with the first one of its engine, with the
+# shares of complete stacks in FACTS.facts. Fails if the preload, the patches or an agent alone
+# cost more than 1 % of the instructions.
 
-# shares FILE - of all, and of those in C that compiled code has called
+# shares FILE - of complete stacks: of all, and of those in C that compiled code has called
 function shares(name,	line, part, n, text)
 {
 	text = "| | |"

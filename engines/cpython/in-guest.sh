@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What the guest does for ../guest.sh: Debian's Python 3.15 with its compiler, as it is, with
-# jitdump, with tables, and with the preload, at work on bench/load.py; what is recorded
-# goes to /out. The file "settings" has seconds, for the last, and hertz.
+# Run in the guest by ../guest.sh: records bench/load.py in Debian's Python 3.15 with its
+# compiler, as it is, with jitdump, with tables, and with the preload. Recordings go to
+# /out. The file "settings" has hertz, and seconds, for the last one.
 
 set -eu
 
@@ -14,7 +14,7 @@ set -eu
 . "${0%/*}/../take.sh"
 python=/usr/bin/python3.15
 
-# The files that are mapped once everything is imported.
+# The files that are mapped after all imports.
 objects()
 {
 	in_root $python -c 'import functools, json, re, time, zlib
@@ -25,7 +25,7 @@ for line in open("/proc/self/maps"):
 
 files=$(objects)
 take without '' PYTHON_JIT=1 $python /opt/bench/load.py $((seconds / 4))
-# What its users have: unwinding information for each function, of stacks that are kept.
+# The stock solution: unwind information for each function, and copies of the stacks.
 mount -t tmpfs tmpfs $root/tmp
 mount --bind $root/tmp /tmp
 how='-k 1 --call-graph dwarf,16384' then='perf inject --jit' read="--symfs $root"

@@ -3,9 +3,9 @@
 #
 # usage: make-root.sh DIR MIRROR [PACKAGES]
 #
-# Makes DIR/root for ../guest.sh: what is to be Debian 14, with its Python 3.15, whose compiler
-# is built in and off unless PYTHON_JIT=1 turns it on. What is there is not made anew. It
-# needs root.
+# Makes DIR/root for ../guest.sh: the future Debian 14 with Python 3.15, whose compiler is
+# built in, but off unless PYTHON_JIT=1 turns it on. What exists is not made again. Needs
+# root.
 
 set -eu -o pipefail
 # shellcheck source=../roots.sh

@@ -3,10 +3,10 @@
 #
 # usage: build.sh SOURCE DIR [VARIABLE=VALUE...]
 #
-# Builds LuaJIT in DIR, which is made anew, from SOURCE, the upstream tarball of Debian 13's
-# package, with the patches beside this script. They do not register machine code unless
-# one of the variables, which are for make, is USE_CODECTL=y; then pkg-config has to find
-# libcodectl. With PATCHES= in the environment it is built as it is.
+# Builds LuaJIT in DIR, which is emptied first, from SOURCE, the upstream tarball of Debian
+# 13's package, with the patches in the directory of this script. The variables are for make.
+# Machine code is registered only with USE_CODECTL=y; then pkg-config has to find libcodectl.
+# With PATCHES= in the environment, LuaJIT is built without the patches.
 
 set -eu -o pipefail
 

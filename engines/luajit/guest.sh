@@ -22,7 +22,7 @@ images=$1 patched=$2 plain=$3 stock=$4 out=$5 seconds=${6:-10}
 
 commit=$("$here/../../scripts/check/tree-commit.sh" "$here/../..")
 mkdir -p "$out"
-# An emulated timer may be late where the host is busy.
+# An emulated timer may be late on a busy host.
 "$here/../../rig/guest/guest.sh" --append no_timer_check --images "$images" \
 	--kernel fast --timeout 3600 --out "$out" --log "$out/console" \
 	--add "$patched:/opt/patched" --add "$plain:/opt/plain" --add "$stock:/opt/stock" \

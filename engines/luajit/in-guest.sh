@@ -3,7 +3,7 @@
 #
 # usage: in-guest.sh SECONDS
 #
-# What the guest does for guest.sh; recordings go to /out.
+# Run in the guest by guest.sh; recordings go to /out.
 
 # Words of commands are to be split:
 # shellcheck disable=SC2046,SC2086
@@ -12,7 +12,7 @@ set -eu
 seconds=$1
 programs="nbody spectral fannkuch trees mandelbrot recursion strings calls coroutines flush"
 
-# take NAME COMMAND... - while it works
+# take NAME COMMAND... - takes stacks while the command runs
 take()
 {
 	name=$1
@@ -23,14 +23,14 @@ take()
 	rm /tmp/data
 }
 
-# record LUAJIT - prints the arguments that do
+# record LUAJIT - prints a command that records LUAJIT at work
 record()
 {
 	echo "perf record -q -e cpu-clock -F 1997 --call-graph fp,defer -o /tmp/data --" \
 		"/opt/$1 /opt/bench/run.lua $seconds $programs"
 }
 
-# count LUAJIT - system calls, page faults and time of the same work
+# count LUAJIT - counts system calls, page faults and time of the same work
 count()
 {
 	perf stat -e raw_syscalls:sys_enter,page-faults,task-clock -o "/out/$1.stat" \

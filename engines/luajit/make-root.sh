@@ -3,16 +3,15 @@
 #
 # usage: make-root.sh DIR MIRROR PACKAGES
 #
-# Makes DIR/root for ../ways.sh: Debian 13 with its LuaJIT; and, built in DIR/build with the
-# libcodectl in PACKAGES, the same with the patches, as /opt/luajit/patched, and without them,
-# as /opt/luajit/plain. What is there already of Debian's files is not made anew. It
-# needs root.
+# Makes DIR/root for ../ways.sh: Debian 13 with its LuaJIT, and LuaJIT built in DIR/build from
+# the same source with the libcodectl in PACKAGES: /opt/luajit/patched with the patches,
+# /opt/luajit/plain without them. Files of Debian that exist are not made again. Needs root.
 
 set -eu -o pipefail
 # shellcheck source=../roots.sh
 . "$(dirname "$0")/../roots.sh"
 
-# build NAME [VARIABLE=VALUE]... - with PATCHES of the environment
+# build NAME [VARIABLE=VALUE]... - with PATCHES from the environment
 build()
 {
 	local name=$1

@@ -1,11 +1,11 @@
 #!/usr/bin/awk -f
 # SPDX-License-Identifier: MIT
 #
-# Counts the user stacks in what "perf script -F comm,tid,ip,sym,dso" prints of one program:
-# complete ones end in its _start, or in that of the dynamic linker; compiled ones go through
-# code of no file, which perf shows as that of its map; called ones of these begin in a file.
-# While a program is executed there is no stack, and a sample that has interrupted the walk for
-# another shows the cookie of that one, as its stack is with the other.
+# Counts the user stacks of one program in the output of "perf script -F comm,tid,ip,sym,dso".
+# Complete stacks end in its _start, or in that of the dynamic linker; compiled ones go through
+# code of no file, which perf attributes to its map; called ones are compiled ones that begin
+# in a file. Two kinds of samples have no stack: those during execve(), and those that
+# interrupt the walk for an earlier sample, which show the cookie of that one.
 
 function compiled_code(text)
 {
@@ -33,7 +33,7 @@ function stack_ends(  last, whole, through, i)
 
 /^[^ \t]/ { stack_ends(); next }
 $2 ~ /^(bprm_execve|begin_new_exec|process_unwind_deferred)$/ { none = 1 }
-# Those above are of the kernel.
+# Addresses above that are in the kernel.
 NF > 1 && $1 ~ /^[0-9a-f]+$/ && $1 !~ /^ffff/ {
 	sub(/^[ \t]*[0-9a-f]+/, "")
 	line[++frames] = $0

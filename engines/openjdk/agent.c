@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A JVMTI agent: tells the kernel how to walk through HotSpot's code.
+ * A JVMTI agent that tells the kernel how to walk through HotSpot's code.
  *
- * Events come from several threads; one lock is around all that is published.  What
- * fails for one piece of code leaves that without rules; what fails for all of them
- * ends the agent's work, with one message.
+ * Events come from several threads; one lock protects everything that is published.  After an
+ * error for one piece of code, that piece has no rules; after an error for all of them, the
+ * agent prints one message and stops working.
  */
 #include <errno.h>
 #include <jvmti.h>
@@ -51,7 +51,7 @@ static void leave(uint64_t since)
 	pthread_mutex_unlock(&lock);
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static bool ready(void)
 {
 	int ret;
@@ -233,7 +233,7 @@ static jvmtiError enable(jvmtiEnv *jvmti)
 	return error;
 }
 
-/* NULL: it does nothing, and has printed why. */
+/* Return: NULL if the agent does nothing; it has printed why. */
 static jvmtiEnv *start(JavaVM *vm, const char *options)
 {
 	const char *missing;
@@ -252,13 +252,13 @@ static jvmtiEnv *start(JavaVM *vm, const char *options)
 		return NULL;
 	}
 	started = true;
-	/* Without tracefs, or the right to it, nobody asks for names. */
+	/* May fail: without access to tracefs there are no names. */
 	codectl_names_event(1);
 
 	return jvmti;
 }
 
-/* A program runs even if this does not work. */
+/* The VM starts even if the agent cannot work. */
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
 	(void)reserved;

@@ -3,12 +3,12 @@
 
 #define WORD	8
 
-/* The return address of an exception is there before it is pushed. */
+/* Has the return address of an exception before it is pushed. */
 #define REG_DX	2
-/* Where the interpreter's callers keep the SP that they want back. */
+/* The interpreter's callers keep their SP here. */
 #define REG_R13	13
 
-/* FP, the return address. */
+/* The saved FP and the return address. */
 #define USUAL	(2 * WORD)
 
 void frame_begin(struct frame *frame, enum code_state state, uint32_t size)
@@ -108,8 +108,8 @@ static void push(struct frame *frame, int reg)
 	if (frame->sp == NOWHERE) {
 		frame->made = reg == REG_FP;
 		/*
-		 * SP was aligned, and has the return address on top again: so do
-		 * adapters that the interpreter calls, whose SP need not be found.
+		 * After SP was aligned, the return address is pushed again, as in
+		 * adapters that the interpreter calls: nothing else matters there.
 		 */
 		if (reg >= 0 && reg == frame->ra_reg)
 			frame_begin(frame, STATE_CALLED, 0);
@@ -152,7 +152,7 @@ static void leave(struct frame *frame)
 	pop(frame, REG_FP);
 }
 
-/* "mov %from, %to" of registers, one of which is SP or FP. */
+/* "mov %from, %to", of which one is SP or FP. */
 static void move(struct frame *frame, int to, int from)
 {
 	if (from == REG_SP && to == REG_FP) {
@@ -197,7 +197,7 @@ static void store(struct frame *frame, const struct insn *insn, int reg)
 		return;
 	if (reg == REG_FP && !frame->fp && to >= USUAL)
 		frame->fp = to;
-	/* HotSpot puts it into the reserved place. */
+	/* HotSpot stores the return address in the slot reserved for it. */
 	if (frame->ra == NOWHERE &&
 	    (reg == frame->ra_reg || (insn->base == REG_FP && to == WORD)))
 		frame->ra = to;
@@ -210,7 +210,7 @@ static void load(struct frame *frame, const struct insn *insn, int reg)
 	if (from != NOWHERE && from == frame->ra)
 		frame->ra_reg = reg;
 	if (reg == REG_SP) {
-		/* Another stack, or another part of it: FP need not be of that. */
+		/* Another stack, or another part of it: FP may not belong to it. */
 		frame->sp = NOWHERE;
 		if (insn->base != REG_FP)
 			frame->base = NOWHERE;
@@ -236,7 +236,7 @@ static void load_address(struct frame *frame, const struct insn *insn, int reg)
 	}
 }
 
-/* 81 and 83: arithmetic of a register, which is SP, and a number. */
+/* 81 and 83: arithmetic of SP and an immediate operand. */
 static void add_number(struct frame *frame, const struct insn *insn)
 {
 	int64_t number = insn->number;

@@ -21,14 +21,14 @@
  * @base: CFA - FP if FP is the base of the frame, or %NOWHERE
  * @ra: CFA - the address of the return address, or %NOWHERE
  * @fp: CFA - the address of the caller's FP; 0: FP has it; %NOWHERE: it is lost
- * @copy: CFA - what register @copy_reg has, a copy of SP, or %NOWHERE
- * @copy_reg: see there
+ * @copy: CFA - the value of register @copy_reg, a copy of SP, or %NOWHERE
+ * @copy_reg: see @copy
  * @ra_reg: the register that the return address was popped into, or -1
- * @made: how much of a frame has been made where SP was not known: 1 after
- *	"push %rbp", 2 after "mov %rsp, %rbp"
+ * @made: how much of a frame has been made while SP is unknown: 1 after "push %rbp",
+ *	2 after "mov %rsp, %rbp"
  * @interpreted: FP points to a frame of the interpreter
- * @aligned: CFA is a multiple of 16, as in compiled methods: where SP is one by what is
- *	known, to align it changes nothing
+ * @aligned: CFA is a multiple of 16, as in compiled methods: aligning an SP that is one as
+ *	well changes nothing
  */
 struct frame {
 	int32_t sp;
@@ -43,11 +43,11 @@ struct frame {
 	bool aligned;
 };
 
-/* Is nothing known of the caller? */
+/* Is nothing known about the caller? */
 bool frame_is_lost(const struct frame *frame);
 
 void frame_begin(struct frame *frame, enum code_state state, uint32_t size);
-/* @by_sp: by SP where both it and FP would do. */
+/* @by_sp: use SP as the base where both SP and FP are possible. */
 void frame_row(const struct frame *frame, bool by_sp, struct code_jit_unwind_fre *row);
 
 /* Applies @insn, if it is one that HotSpot uses to make frames. */

@@ -15,8 +15,8 @@ static struct {
 static unsigned int nr_regions;
 
 /*
- * What is published, in a tree of tsearch(): the VM may reuse addresses before it has
- * reported that a method is gone.
+ * Published ranges, in a tree of tsearch(): the VM may reuse addresses before it reports that
+ * the previous method was unloaded.
  */
 struct published {
 	uint64_t start;
@@ -25,7 +25,7 @@ struct published {
 
 static void *all_published;
 
-/* What overlaps is the same. */
+/* Ranges that overlap are equal. */
 static int compare(const void *left, const void *right)
 {
 	const struct published *a = left, *b = right;
@@ -41,7 +41,7 @@ bool heaps_opened(void)
 	return nr_regions;
 }
 
-/* A method begins with a segment, and ends before another begins; stubs are smaller. */
+/* No two methods share a segment; stubs may. */
 static unsigned int shift_of(const struct vm_heap *heap, bool stubs)
 {
 	if (stubs || heap->segment_shift < CODE_JIT_MIN_SHIFT)

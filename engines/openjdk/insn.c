@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT
 /*
- * The most frequent instructions are decoded by tables, others by Zydis, which takes 20
- * times as long: of the processor time of the agent it was the most.
+ * The most frequent instructions are decoded by tables, others by Zydis, which takes 20 times
+ * as long.
  */
 #include <string.h>
 #include <Zydis/Zydis.h>
 
 #include "insn.h"
 
-/* What comes after an opcode: a number of so many bytes, */
+/* What follows an opcode: an immediate operand of N bytes */
 #define IMM(n)		(n)
 #define PLAIN		0x10
-/* and before it a ModRM byte, which names two general registers; */
+/* Before it, a ModRM byte with two general registers */
 #define MODRM		0x20
-/* or one, and has more of the opcode; */
+/* A ModRM byte with one register and more of the opcode */
 #define GROUP		(MODRM | 0x40)
-/* or none that is written to: vectors, and what is compared. */
+/* A ModRM byte without a general register that is written to: vectors, comparisons */
 #define VECTOR		(MODRM | 0x80)
 #define COMPARE		VECTOR
-/* The number is how far to jump. */
+/* The operand is the distance of a jump. */
 #define JUMP		0x100
 #define CALL		0x200
-/* What comes next is not reached from here. */
+/* Execution does not continue after it. */
 #define ENDS		0x400
-/* A whole register may go to memory or come from it. */
+/* It may move a whole register to or from memory. */
 #define MOVE		0x800
-/* It changes SP, or more. */
+/* It changes SP or more. */
 #define FRAME		0x1000
 
 /* Arithmetic, test, mov, lea; numbers into registers; jumps, calls, returns; push and pop. */
@@ -93,7 +93,7 @@ static uint32_t modrm_length(const uint8_t *at)
 	return len + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
 }
 
-/* Whether a ModRM byte is of memory by SP or FP; of R12 and R13 it says so too. */
+/* Is the operand in memory at SP or FP?  Also true for R12 and R13. */
 static bool is_of_frame(const uint8_t *at)
 {
 	unsigned int rm = at[0] & 7;
@@ -115,7 +115,7 @@ static bool is_plain(unsigned int kind, const uint8_t *modrm, unsigned int rex, 
 	return !moves || !(kind & MOVE) || !is_of_frame(modrm);
 }
 
-/* The number of @size bytes that ends at @end, if it is of 1 or 4. */
+/* The operand of @size bytes that ends at @end, if @size is 1 or 4. */
 static int32_t number_before(const uint8_t *end, unsigned int size)
 {
 	int32_t number = 0;
@@ -149,15 +149,15 @@ static unsigned int kind_of_vex(const uint8_t *bytes, uint32_t *len)
 	return (kind & VECTOR) == VECTOR ? kind : 0;
 }
 
-/* What is of one byte, where the ModRM byte has the rest of it. */
+/* The kind of a one-byte opcode, part of which may be in the ModRM byte. */
 static unsigned int kind_of_one(const uint8_t *at)
 {
 	unsigned int kind = one_byte[*at], more = at[1] >> 3 & 7;
 
 	switch (*at) {
-	case 0x8f: case 0xc6: case 0xc7:	/* pop, mov; others are not of one byte */
+	case 0x8f: case 0xc6: case 0xc7:	/* pop, mov; others are no one-byte opcodes */
 		return more ? 0 : kind;
-	case 0xf6:		/* test; others have no number */
+	case 0xf6:		/* test; others have no immediate operand */
 		return more < 2 ? kind | IMM(1) : kind;
 	case 0xf7:
 		return more < 2 ? kind | IMM(4) : kind;
@@ -170,7 +170,7 @@ static unsigned int kind_of_one(const uint8_t *at)
 	return kind;
 }
 
-/* What begins otherwise; prefixes before a REX prefix are part of vectors' opcodes. */
+/* Without a VEX or EVEX prefix; prefixes before REX are part of the opcodes of vectors. */
 static unsigned int kind_of_legacy(const uint8_t *bytes, uint32_t *len, unsigned int *rex)
 {
 	bool prefix = *bytes == 0x66 || (*bytes & 0xfe) == 0xf2;
@@ -179,10 +179,10 @@ static unsigned int kind_of_legacy(const uint8_t *bytes, uint32_t *len, unsigned
 
 	*rex = (*at & 0xf0) == 0x40 ? *at++ : 0;
 	kind = kind_of_one(at);
-	/* With a wide register the number is one of 8 bytes. */
+	/* For a 64-bit register, the operand has 8 bytes. */
 	if (*rex & 8 && (*at & 0xf8) == 0xb8 && kind)
 		kind += IMM(4);
-	/* A number may be shorter with a prefix. */
+	/* With a prefix, the operand may be shorter. */
 	if (prefix && *at != 0x0f && *at != 0x90)
 		kind = 0;
 	if (*at == 0x0f) {
@@ -207,7 +207,7 @@ static void fill_operands(struct insn *insn, const uint8_t *modrm, unsigned int 
 	insn->rm = rm | (rex & 1) << 3;
 	insn->memory = mod != 3;
 	insn->base = insn->rm;
-	/* An index makes it more than a register and an offset. */
+	/* With an index register it is not just a base and an offset. */
 	if (insn->memory && rm == 4) {
 		insn->base = (modrm[1] & 7) | (rex & 1) << 3;
 		if (((modrm[1] >> 3 & 7) | (rex & 2) << 2) != REG_SP)
@@ -244,7 +244,7 @@ static bool decode_other(const uint8_t *bytes, uint32_t left, struct insn *insn)
 	insn->may_write_fp = insn->reg == REG_FP;
 	if (insn->modrm)
 		fill_operands(insn, bytes + from.raw.modrm.offset, rex);
-	/* The other fields of a VEX prefix need not be distinguished. */
+	/* The fields of a VEX prefix need not be distinguished. */
 	if (from.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY) {
 		insn->may_write_fp = true;
 	} else if (from.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
@@ -261,7 +261,7 @@ static bool decode_other(const uint8_t *bytes, uint32_t left, struct insn *insn)
 	return true;
 }
 
-/* By the tables; false if it is not in there. */
+/* By the tables; false if they lack the instruction. */
 static bool decode_frequent(const uint8_t *bytes, uint32_t left, bool moves, struct insn *insn)
 {
 	unsigned int rex = 0, kind, size;
@@ -283,7 +283,7 @@ static bool decode_frequent(const uint8_t *bytes, uint32_t left, bool moves, str
 	insn->ends = kind & ENDS;
 	insn->leads = kind & JUMP;
 	insn->number = size ? number_before(bytes + len, size) : 0;
-	/* A call of the next instruction is made for what it pushes. */
+	/* A call of the next instruction only pushes its address. */
 	insn->plain = is_plain(kind, modrm, rex, moves) && !(kind & CALL && !insn->number);
 	if (insn->plain)
 		return true;
@@ -299,7 +299,7 @@ static bool decode_frequent(const uint8_t *bytes, uint32_t left, bool moves, str
 	return true;
 }
 
-/* The longest opcode, a ModRM byte, and one of what comes after that. */
+/* The longest opcode, a ModRM byte and one byte after it. */
 #define MOST	7
 
 bool insn_decode(const uint8_t *bytes, uint32_t left, bool moves, struct insn *insn)

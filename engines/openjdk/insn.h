@@ -10,20 +10,20 @@
 #define REG_FP	5
 
 /**
- * struct insn - an instruction, as far as it matters to frames
+ * struct insn - the properties of an instruction that matter for frames
  * @len: its length
- * @plain: it neither writes to SP or FP nor copies one; what comes below is not told then
- * @leads: it is a direct jump, to its end and @number
+ * @plain: it neither writes to SP or FP nor copies one; the members below are not set then
+ * @leads: it is a direct jump to its end plus @number
  * @ends: it never goes on to the next instruction
- * @modrm: it has two operands of which one may be in memory
- * @memory: one is
- * @may_write_fp: FP is one of those that it may write to
+ * @modrm: it has two operands, one of which may be in memory
+ * @memory: one of them is
+ * @may_write_fp: it may write to FP
  * @opcode: its opcode, if that is of one byte and takes no prefix but REX; or 0
  * @reg: the register, or the rest of the opcode
  * @rm: the other register, or any if @memory
- * @base: the register that an operand in memory counts from, if it is that and @disp; or -1
- * @disp: see there
- * @number: the number in it
+ * @base: the register of an operand in memory at that register plus @disp; or -1
+ * @disp: see @base
+ * @number: its immediate operand
  */
 struct insn {
 	uint32_t len;
@@ -42,12 +42,12 @@ struct insn {
 };
 
 /*
- * Decode the instruction at @bytes, of which there are @left; false if it is none.  With
- * @moves those are not plain that move a register to memory by SP or FP, or from there.
+ * Decodes the instruction in the @left bytes at @bytes; false if there is none.  With @moves,
+ * instructions that move a register to or from memory at SP or FP are not plain.
  */
 bool insn_decode(const uint8_t *bytes, uint32_t left, bool moves, struct insn *insn);
 
-/* Whether it writes to FP, which is slow to tell. */
+/* Does it write to FP?  Slow. */
 bool insn_writes_fp(const uint8_t *bytes, uint32_t left);
 
 #endif /* INSN_H */

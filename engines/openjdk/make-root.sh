@@ -4,8 +4,8 @@
 # usage: make-root.sh DIR MIRROR PACKAGES
 #
 # Makes DIR/root for ../ways.sh: Debian 13 with OpenJDK 21 and, as /opt/jvm, the agent and the
-# test program, which are built in DIR/build with the libcodectl in PACKAGES. What is there
-# already of Debian's files is not made anew. It needs root.
+# test program, which are built in DIR/build with the libcodectl in PACKAGES. Files of Debian
+# that exist are not made again. Needs root.
 
 set -eu -o pipefail
 # shellcheck source=../roots.sh

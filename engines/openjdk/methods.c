@@ -22,8 +22,8 @@ static const struct code_jit_unwind_fre *row_at(uint32_t off)
 }
 
 /*
- * Whether the prologue made the frame that the VM says there is: in a frame of FP it
- * need not be told how large it is, and methods without one have their own size.
+ * Did the prologue make the frame that the VM reports?  The VM need not report the size of
+ * frames with FP, and methods without a frame have a size of their own.
  */
 static bool is_right(const struct vm_blob *blob)
 {
@@ -53,7 +53,7 @@ int methods_add(uint64_t start, const char *name)
 	code.osr_entry = blob.osr_entry;
 	ret = rows_of(&rows, &code);
 	if (!ret && !is_right(&blob)) {
-		/* No longer entered: a jump is where the prologue began. */
+		/* A method that is no longer entered has a jump over its prologue. */
 		code.body = blob.frame_complete;
 		ret = rows_of(&rows, &code);
 	}

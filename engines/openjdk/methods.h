@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* A method has been compiled to @start; 0 or a negative error number. */
+/* Adds a method that was compiled to @start.  Return: 0 or a negative error number. */
 int methods_add(uint64_t start, const char *name);
 
 #endif /* METHODS_H */

@@ -2,9 +2,9 @@
 #
 # usage: awk -f names.awk FOLDED
 #
-# Whether methods of tests/Churn.java are called by those that call them, or are called by what
-# these are inlined into, in stacks that codectl record --names has folded. Fails if one
-# is called by another, or fewer than 10,000 are.
+# Checks, in stacks that codectl record --names has folded, that methods of tests/Churn.java are
+# called by their callers in the source, or by methods that these are inlined into. Fails if a
+# method has another caller, or if there are fewer than 10,000 such calls.
 
 BEGIN {
 	FS = ";"
@@ -39,7 +39,7 @@ function name(frame) {
 		if ((callee, caller) in may) {
 			right += weight
 		} else if (caller == "Interpreter" || caller ~ /^\[/) {
-			# Which of its methods it is in cannot be told.
+			# It is unknown which of its methods this is.
 			other += weight
 		} else if (callee == "Churn.ackermann" && caller ~ /^(java\.lang\.invoke|jdk\.internal\.reflect)\./) {
 			other += weight

@@ -3,10 +3,9 @@
 #
 # usage: names.sh IMAGES DIR PACKAGES OUT
 #
-# Has codectl record --names take stacks of Java in the guest of IMAGES, from DIR/root, which
-# make-root.sh has made, with the libraries of PACKAGES, in a code cache so small that methods
-# come where others have been. Fails if names are not those of the methods, or no method
-# was unloaded.
+# Takes stacks of Java by codectl record --names in the guest of IMAGES, with DIR/root, which
+# make-root.sh has made, and the libraries of PACKAGES. The code cache is so small that methods
+# reuse the addresses of others. Fails if a name is wrong, or if no method was unloaded.
 
 set -eu -o pipefail
 
@@ -21,7 +20,7 @@ mkdir -p "$out"
 out=$(realpath "$out")
 dpkg-deb -x "$packages"/libcodectl0_*.deb "$out/library"
 
-# What runs in the guest: names are told where tracefs is.
+# The script for the guest; names are reported only if tracefs is mounted.
 cat > "$out/job" <<'END'
 set -eu
 . /opt/take.sh

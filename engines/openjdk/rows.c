@@ -7,9 +7,9 @@
 #include "rows.h"
 
 /*
- * Code is read once from its start to its end.  What is known at a branch is kept for
- * the place that it leads to; if a place is only reached by branches from after it, the
- * code is read once more, and again if that leads to further such places.
+ * Code is read once from its start to its end.  The frame at a branch is kept for its target.
+ * If a target is only reached by branches from after it, the code is read once more, and
+ * again if that leads to further such targets.
  */
 #define MAX_TIMES	8
 
@@ -52,7 +52,7 @@ static bool same_rule(const struct code_jit_unwind_fre *a,
 	       a->fp_off == b->fp_off && a->info == b->info;
 }
 
-/* The number of a frame in rows->frames, and 1; 0: there is no room for more. */
+/* The index of a frame in rows->frames, plus 1; 0: there is no room for more. */
 static unsigned int number_of(struct rows *rows, const struct frame *frame)
 {
 	unsigned int i;
@@ -70,7 +70,7 @@ static unsigned int number_of(struct rows *rows, const struct frame *frame)
 	return ++rows->nr_frames;
 }
 
-/* Is what is known now the same as what was found at @off, which has been read? */
+/* Is the current frame the same as the one at @off, which has been read already? */
 static bool agrees(const struct reader *r, uint32_t off)
 {
 	const struct rows *rows = r->rows;
@@ -94,7 +94,7 @@ static void branch(struct reader *r, uint32_t from, int64_t to)
 {
 	struct rows *rows = r->rows;
 
-	/* Others may come there that know more. */
+	/* Other branches to it may know more. */
 	if (from < r->code->body || to < 0 || to >= r->code->len ||
 	    (frame_is_lost(&r->now) && r->now.ra_reg < 0 && r->now.copy == NOWHERE))
 		return;
@@ -108,7 +108,7 @@ static void branch(struct reader *r, uint32_t from, int64_t to)
 	}
 }
 
-/* The frame at @off, after an instruction that did not go on there. */
+/* The frame at @off, if the previous instruction does not continue there. */
 static void arrive(struct reader *r, uint32_t off)
 {
 	const struct code *code = r->code;
@@ -117,13 +117,13 @@ static void arrive(struct reader *r, uint32_t off)
 	if (off < code->body)
 		state = STATE_LOST;
 
-	/* Before a method of the interpreter has made its frame. */
+	/* A method of the interpreter has not made its frame yet. */
 	if (state == STATE_INTERPRETED && !r->interpreted)
 		state = STATE_LOST;
 	frame_begin(&r->now, state, code->frame_size);
 }
 
-/* The row at @off, which is the last one if what that says is still so. */
+/* Begins a row at @off, unless the last one is still right. */
 static int begin_row(struct reader *r, uint32_t off)
 {
 	struct code_jit_unwind_fre row;
@@ -153,15 +153,12 @@ static void step_unusual(struct reader *r, uint32_t off, const struct frame *bef
 		frame_overwrite_fp(&r->now);
 }
 
-/*
- * Reads instructions from @off on, as far as the next place that may have another frame;
- * returns the length of them all.
- */
+/* Reads instructions from @off up to the next possible change of the frame; returns their size. */
 static uint32_t read_some(struct reader *r, uint32_t off, bool *ended)
 {
 	const struct code *code = r->code;
 	uint32_t start = off, end = off < code->body ? code->body : code->len;
-	/* Stubs do what methods do not: they move the return address. */
+	/* Unlike methods, stubs move the return address. */
 	bool moves = code->any_fp || r->now.ra_reg >= 0;
 	struct frame before = r->now;
 	struct insn insn;
@@ -211,7 +208,7 @@ static int read_all(struct reader *r)
 			frame_begin(&r->now, STATE_CALLED, 0);
 		else if (ended)
 			arrive(r, off);
-		/* It says what is so before the instruction. */
+		/* The row is for the state before the instruction. */
 		ret = begin_row(r, off);
 		if (ret)
 			return ret;

@@ -3,8 +3,8 @@
 #define ROWS_H
 
 /*
- * Rows for code of HotSpot, by reading its instructions: HotSpot keeps no unwind
- * information but the size of a frame.
+ * Makes rows for code of HotSpot by reading its instructions: the only unwind information
+ * that HotSpot keeps is the size of a frame.
  */
 
 #include <stdbool.h>
@@ -13,16 +13,16 @@
 #include <codectl.h>
 
 /**
- * enum code_state - where the caller's values are as a piece of code begins, and after an
- *	instruction that does not go on to the next one, unless a branch leads there
- * @STATE_CALLED: it was called: the return address is on top of the stack
+ * enum code_state - where the caller's values are at the start of a piece of code, and after
+ *	an instruction that does not continue at the next one, unless a branch leads there
+ * @STATE_CALLED: it was called, so the return address is on top of the stack
  * @STATE_JUMPED: the frame that it came from is on top, without a return address
  * @STATE_BODY: a frame of a known size has been made
  * @STATE_FRAME: FP points to a frame of the usual form, with the caller's FP and the
  *	return address
  * @STATE_INTERPRETED: FP points to a frame of the interpreter, which has the caller's SP
  *	at FP - 8
- * @STATE_LOST: nobody can tell
+ * @STATE_LOST: unknown
  */
 enum code_state {
 	STATE_CALLED,
@@ -40,12 +40,12 @@ enum code_state {
  * @frame_size: for STATE_BODY: distance from SP to CFA in the body
  * @body: for STATE_BODY: offset where the body begins, if the code before it has been
  *	overwritten, or 0
- * @osr_entry: offset of a second place where it is called, or 0
+ * @osr_entry: offset of a second entry point, or 0
  * @begin: the state at its start
- * @otherwise: the state after an instruction that does not go on
- * @by_sp: rules go by SP where they can: FP is not restored in frames of virtual threads
- *	that go on in another thread
- * @any_fp: anything may write to FP, and not only what makes frames and undoes them
+ * @otherwise: the state after an instruction that does not continue at the next one
+ * @by_sp: prefer SP to FP in rules: FP is not restored in frames of virtual threads that
+ *	continue in another thread
+ * @any_fp: any instruction may write to FP, not only those that make and undo frames
  */
 struct code {
 	uint64_t start;
@@ -60,10 +60,10 @@ struct code {
 };
 
 /**
- * struct rows - rows, and what it takes to make them; zero to begin with
+ * struct rows - rows, and the state while making them; zeroed at first
  * @fre: the rows, @nr of them, counted from the start of the code
  * @nr: how many
- * @disagree: branches that came with another state than what they led to had
+ * @disagree: number of branches whose state differs from that of their target
  */
 struct rows {
 	struct code_jit_unwind_fre *fre;
@@ -77,7 +77,7 @@ struct rows {
 	uint32_t max_at;
 };
 
-/* 0, or -ENOMEM.  Where a row cannot be told it is CODE_FRE_UNKNOWN. */
+/* Return: 0 or -ENOMEM.  A row is CODE_FRE_UNKNOWN where no rule is known. */
 int rows_of(struct rows *rows, const struct code *code);
 void rows_free(struct rows *rows);
 

@@ -11,7 +11,7 @@
 #include "vm.h"
 
 /**
- * struct stub - what the VM has told of
+ * struct stub - a stub that the VM has reported
  * @start: its first byte
  * @end: its end
  * @name: the VM's name for it
@@ -22,7 +22,7 @@ struct stub {
 	char *name;
 };
 
-/* In order of address; no two overlap. */
+/* Sorted by address; no two overlap. */
 static struct stub *stubs;
 static unsigned int nr_stubs, max_stubs;
 
@@ -35,22 +35,22 @@ struct kind {
 };
 
 /*
- * How stubs are entered, where that is not by a call.  Names are those of JDK 17 to 25,
- * whose generators say the rest: stubGenerator_x86_64.cpp, sharedRuntime_x86_64.cpp,
+ * How stubs are entered, except by a call.  Names are those of JDK 17 to 25; for details see
+ * the generators: stubGenerator_x86_64.cpp, sharedRuntime_x86_64.cpp,
  * runtime_x86_64.cpp, methodHandles_x86.cpp, under src/hotspot/cpu/x86.
  */
 static const struct kind kinds[] = {
 	/* Within the frame of call_stub. */
 	{ "catch_exception", STATE_FRAME, STATE_FRAME },
 	{ "ExceptionBlob", STATE_JUMPED, STATE_LOST },
-	/* From the interpreter, and from adapters, whose caller has its SP in a register. */
+	/* By the interpreter, and by adapters whose caller has its SP in a register. */
 	{ "MethodHandle", STATE_LOST, STATE_LOST },
 	{ "_invoke", STATE_LOST, STATE_LOST },
 	{ "_link", STATE_LOST, STATE_LOST },
-	/* A thaw or a freeze takes frames away, or puts them there. */
+	/* Freezing removes frames, thawing adds them. */
 	{ "Cont thaw", STATE_LOST, STATE_LOST },
 	{ "cont_", STATE_LOST, STATE_LOST },
-	/* The entry comes after a jump. */
+	/* The entry point comes after a jump. */
 	{ "generic_arraycopy", STATE_CALLED, STATE_CALLED },
 	/* Several entries follow each other. */
 	{ "I2C/C2I adapters", STATE_CALLED, STATE_CALLED },
@@ -74,7 +74,7 @@ static bool is_handler(const char *name)
 	return strstr(name, "handler_blob") || strstr(name, "SafepointBlob");
 }
 
-/* A handler that a fault leads to makes room for the return address first. */
+/* A handler that is entered by a fault makes room for the return address first. */
 static enum code_state begin_of(const struct stub *stub, const struct kind *kind)
 {
 	const uint8_t *bytes = (const void *)(uintptr_t)stub->start;
@@ -100,7 +100,7 @@ static int grow_rows(struct rows *to, unsigned int nr)
 	return 0;
 }
 
-/* Appends the rows of a piece that begins @off bytes after the whole. */
+/* Appends the rows of a piece at offset @off of the whole. */
 static int append(uint64_t off)
 {
 	unsigned int i;
@@ -131,8 +131,8 @@ static int read_stub(const struct stub *stub, uint64_t whole)
 }
 
 /*
- * Most of the interpreter runs in its frame, and is entered by jumps and returns;
- * what methods begin with makes the frame.
+ * Most of the interpreter runs in its frame, and is entered by jumps and returns; the entry
+ * points of methods make the frame.
  */
 static int read_codelet(const struct vm_codelet *codelet, uint64_t whole)
 {
@@ -148,7 +148,7 @@ static int read_codelet(const struct vm_codelet *codelet, uint64_t whole)
 	return ret ? ret : append(codelet->start - whole);
 }
 
-/* The VM reports it again when asked for what it made early. */
+/* The VM reports the interpreter again when asked for code that it made early. */
 static int add_interpreter(uint64_t start, uint64_t len)
 {
 	static uint64_t added;
@@ -174,8 +174,8 @@ static int add_interpreter(uint64_t start, uint64_t len)
 }
 
 /*
- * The VM makes many in one blob, and does not tell of all: they are called, make no
- * frame, and leave by a jump or a return.
+ * The VM makes many functions in one blob, and does not report all of them: these are called,
+ * make no frame, and leave by a jump or a return.
  */
 static int add_blob(uint64_t address, const char *name)
 {
@@ -241,7 +241,7 @@ static bool share_granule(const struct stub *left, const struct stub *right)
 	return (left->end - 1) / GRANULE == right->start / GRANULE;
 }
 
-/* Publishes the part of the rows of what begins at @whole that is in the range. */
+/* Publishes those rows, of code that begins at @whole, that are in the range. */
 static int publish_part(uint64_t whole, uint64_t start, uint64_t end, const char *name)
 {
 	uint64_t from = start - whole, to = end - whole;
@@ -266,8 +266,8 @@ static int publish_part(uint64_t whole, uint64_t start, uint64_t end, const char
 }
 
 /*
- * Functions may not share a granule: one that begins in the last granule of another has
- * all of that, with the rows of both, and has the others that begin there.
+ * Functions must not share a granule: one that begins in the last granule of another gets that
+ * whole granule, with the rows of both, and of all others that begin there.
  */
 static int publish_run(unsigned int first, unsigned int end)
 {
@@ -309,7 +309,7 @@ static int publish(unsigned int at)
 	return publish_run(first, end);
 }
 
-/* Of adapters the VM tells later without what they are for. */
+/* The VM reports adapters again with shorter names. */
 static bool same_name(const char *a, const char *b)
 {
 	size_t i = strlen(a), j = strlen(b);

@@ -9,18 +9,18 @@
 #define WORD	8
 #define FREE	0xff	/* CodeHeap::free_sentinel */
 
-/* The size of an InterpreterCodelet, and what code after it is aligned to. */
+/* The size of an InterpreterCodelet, and the alignment of the code after it. */
 #define CODELET_SIZE	16
 #define CODE_ALIGN	32
 
 /**
- * struct field - a field of the VM's
+ * struct field - a field of a class of the VM
  * @type: the class
  * @name: the field
- * @needed: nothing can be told without it
+ * @needed: the agent cannot work without it
  * @found: this VM has it
- * @size: its size, as its type says
- * @at: where it is: an offset, or an address if it is static
+ * @size: the size of its type
+ * @at: its offset, or its address if it is static
  */
 struct field {
 	const char *type;
@@ -55,10 +55,10 @@ static struct field fields[] = {
 	[BLOB_SIZE] = { "CodeBlob", "_size", true },
 	[BLOB_FRAME] = { "CodeBlob", "_frame_size", true },
 	[BLOB_COMPLETE] = { "CodeBlob", "_frame_complete_offset", true },
-	/* Addresses up to JDK 22, */
+	/* Addresses, up to JDK 22 */
 	[BLOB_BEGIN] = { "CodeBlob", "_code_begin" },
 	[BLOB_END] = { "CodeBlob", "_code_end" },
-	/* offsets after it. */
+	/* Offsets, in later ones */
 	[BLOB_CODE] = { "CodeBlob", "_code_offset" },
 	[BLOB_DATA] = { "CodeBlob", "_data_offset" },
 	[METHOD_OF] = { "nmethod", "_method" },
@@ -81,7 +81,7 @@ static const struct {
 	{ "int16_t", 2 }, { "int", 4 }, { "jint", 4 }, { "u4", 4 }, { "uint32_t", 4 },
 };
 
-/* The fields of an entry of the VM's table, whose places the VM tells. */
+/* The VM's table, and the offsets of the fields of an entry, which the VM exports. */
 static struct {
 	const char *entries;
 	uint64_t stride, type, name, type_string, is_static, offset, address;
@@ -103,7 +103,7 @@ static uint64_t load(uint64_t address, uint8_t size)
 {
 	uint64_t value = 0;
 
-	/* The VM runs on little endian here. */
+	/* x86 is little-endian. */
 	memcpy(&value, (const void *)(uintptr_t)address, size);
 
 	return value;
@@ -124,7 +124,7 @@ static const char *string_at(const char *entry, uint64_t off)
 	return *(const char *const *)(entry + off);
 }
 
-/* An nmethod has fields of a class of its own, or of the one that it was derived from. */
+/* Older VMs have some fields of nmethod in its base class. */
 static bool is_older(const struct field *field, const char *type)
 {
 	return !strcmp(field->type, "nmethod") && !strcmp(type, "CompiledMethod");
@@ -242,8 +242,8 @@ unsigned int vm_heaps(struct vm_heap *heaps)
 }
 
 /*
- * The map has a byte for each segment: how far to go back to the first segment of its
- * block, which is done in hops where it is far.
+ * The map has a byte for each segment: the distance back to the first segment of its block,
+ * or a hop towards it if that is too far for a byte.
  */
 static uint64_t block_at(uint64_t heap, uint64_t address)
 {

@@ -12,7 +12,7 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* Heaps of code: there are three, and one without SegmentedCodeCache. */
+/* Code heaps: three, or one without SegmentedCodeCache. */
 #define MAX_HEAPS	8
 
 struct vm_heap {
@@ -25,7 +25,7 @@ struct vm_heap {
  * struct vm_blob - a piece of the code cache
  * @start: its first byte of code
  * @end: the end of its code
- * @name: what the VM calls its kind
+ * @name: the VM's name for its kind
  * @frame_size: bytes of a frame, with the return address; 0: none
  * @frame_complete: offset of the first instruction after the prologue
  * @osr_entry: offset of the entry of a method that is entered in a loop, or 0
@@ -46,8 +46,8 @@ struct vm_blob {
 /**
  * struct vm_codelet - a piece of the interpreter
  * @start: its first byte of code
- * @end: the end of it
- * @name: what the VM calls it
+ * @end: its end
+ * @name: the VM's name for it
  */
 struct vm_codelet {
 	uint64_t start;
@@ -56,18 +56,18 @@ struct vm_codelet {
 };
 
 /*
- * Find the tables in the object that the function at @function is in.  NULL, or the
- * field that this VM has not and without which nothing can be told.
+ * Finds the VM's tables in the object that contains @function.  Return: NULL, or the name of an
+ * indispensable field that this VM lacks.
  */
 const char *vm_find(const void *function);
 
-/* How many heaps there are; the last one has the stubs. 0: not yet. */
+/* Return: the number of heaps, the last of which has the stubs; 0: there are none yet. */
 unsigned int vm_heaps(struct vm_heap *heaps);
 
-/* The blob that @address is in. */
+/* Describes the blob that contains @address. */
 bool vm_blob_at(uint64_t address, struct vm_blob *blob);
 
-/* The next piece of the interpreter; the first one, if all of @codelet is zero. */
+/* Moves to the next piece of the interpreter; to the first one if @codelet is all zero. */
 bool vm_next_codelet(struct vm_codelet *codelet);
 
 #endif /* VM_H */

@@ -4,7 +4,7 @@
 # usage: make-root.sh DIR MIRROR [PACKAGES]
 #
 # Makes DIR/root for ../ways.sh: Debian 13 with PostgreSQL, and a cluster of it in /opt/data.
-# What is there is not made anew. It needs root.
+# What exists is not made again. Needs root.
 
 set -eu -o pipefail
 # shellcheck source=../roots.sh

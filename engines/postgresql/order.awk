@@ -2,10 +2,10 @@
 #
 # usage: awk -f order.awk FOLDED
 #
-# Whether stacks that go through compiled code have PostgreSQL's functions around it in the
-# order in which these call each other: main(), that of a backend or of a parallel
-# worker, the executor, and then compiled code, which the executor alone calls.  Says
-# how many do, and the first of those that do not; fails if there are such.
+# Checks that stacks through compiled code have PostgreSQL's functions around it in the order of
+# their calls: main(), the function of a backend or of a parallel worker, the executor, and
+# then the compiled code, which only the executor calls.  Prints how many do, and the first
+# one that does not; fails if there is one.
 
 BEGIN {
 	start = "^(_start;)?(__libc_start_main[^;]*;|__libc_start_call_main;|libc[^;]*;)*main;PostmasterMain;"

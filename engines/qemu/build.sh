@@ -3,10 +3,10 @@
 #
 # usage: build.sh SOURCE DIR [OPTION...]
 #
-# Builds qemu-x86_64 in DIR, which is made anew, from SOURCE, the upstream tarball of Debian
-# 13's package, with the patch beside this script. The options are for QEMU's configure: with
-# --enable-codectl pkg-config has to find libcodectl. With PATCHES= in the environment it is
-# built as it is.
+# Builds qemu-x86_64 in DIR, which is emptied first, from SOURCE, the upstream tarball of
+# Debian 13's package, with the patch in the directory of this script. The options are for
+# QEMU's configure: with --enable-codectl, pkg-config has to find libcodectl. With PATCHES= in
+# the environment, QEMU is built without the patch.
 
 set -eu -o pipefail
 
@@ -29,7 +29,7 @@ for file in ${PATCHES-"$here"/patches/*.patch}; do
 	patch -s -d "$dir/source" -p1 < "$file" || die "$file does not apply to $source"
 done
 cd "$dir/build"
-# Symbols are exported as with plugins, for which glib asks for it.
+# Symbols are exported as they are with plugins, where glib requests it.
 ../source/configure --target-list=x86_64-linux-user --without-default-features \
 	--disable-system --disable-tools --disable-docs --disable-install-blobs \
 	--disable-debug-info --extra-ldflags=-Wl,-E "$@" \

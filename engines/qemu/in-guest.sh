@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What the guest does for ../guest.sh: Debian 12's qemu-user as it is, with tables, and with the
-# preload, and the patched one, all with the same work; what is recorded goes to /out. The
-# file "settings" has seconds, for the last two, and hertz.
+# Run in the guest by ../guest.sh: records the same work in Debian 12's qemu-user as it is, with
+# tables, and with the preload, and in the patched one. Recordings go to /out. The file
+# "settings" has hertz, and seconds, for the last two.
 
 set -eu
 
@@ -14,7 +14,7 @@ set -eu
 . "${0%/*}/../take.sh"
 stock=/usr/bin/qemu-x86_64 patched=/opt/qemu/patched
 
-# objects_of PROGRAM - it, and what is loaded for it, in the root
+# objects_of PROGRAM - the program and its libraries, in the root
 objects_of()
 {
 	echo "$1"

@@ -3,16 +3,16 @@
 #
 # usage: make-root.sh DIR MIRROR PACKAGES
 #
-# Makes DIR/root for ../guest.sh: Debian 13 with sqlite3 and Debian 12's qemu-user, the last
-# that is not linked statically; and, built in DIR/build with the libcodectl in PACKAGES,
-# Debian 13's QEMU with the patch, as /opt/qemu/patched, and without it, as /opt/qemu/plain.
-# What is there already of Debian's files is not made anew. It needs root.
+# Makes DIR/root for ../guest.sh: Debian 13 with sqlite3 and Debian 12's qemu-user, the last one
+# that is not linked statically, and Debian 13's QEMU, built in DIR/build with the libcodectl
+# in PACKAGES: /opt/qemu/patched with the patch, /opt/qemu/plain without it. Files of Debian
+# that exist are not made again. Needs root.
 
 set -eu -o pipefail
 # shellcheck source=../roots.sh
 . "$(dirname "$0")/../roots.sh"
 
-# build NAME [OPTION]... - with PATCHES of the environment
+# build NAME [OPTION]... - with PATCHES from the environment
 build()
 {
 	local name=$1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Exceptions: in threads, nested, from destructors' scopes, and that end a thread's work. */
+/* Exceptions: in threads, nested, through scopes with destructors, and out of a thread. */
 #include <cstdio>
 #include <exception>
 #include <future>
@@ -63,7 +63,7 @@ std::string attempt(int depth)
 
 }
 
-/* The argument is how often each thread throws. */
+/* The argument is the number of exceptions of each thread. */
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? std::stoi(argv[1]) : 2000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a frame to its caller's, on the stack of the main thread. */
+/* Steps from a frame to its caller's, on the stack of the main thread. */
 #ifndef STEP_H
 #define STEP_H
 
@@ -20,7 +20,7 @@ static inline uint64_t word(uint64_t addr)
 	return *(uint64_t *)(uintptr_t)addr;
 }
 
-/* Puts the caller of *@ip in place of it; false: @rule leads nowhere. */
+/* Replaces *@ip, *@sp and *@fp by those of the caller; false: @rule leads nowhere. */
 static inline bool step(const struct codectl_rule *rule, uint64_t *ip, uint64_t *sp,
 			uint64_t *fp, uint64_t *cfa)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * To be preloaded, with a truth_*() of the engine.  The rules are those that the process
- * has published by libcodectl, which is either shared with the program, or the copy that is
- * linked in here with libcodectl-preload; for C code they are made of the .eh_frame of the
- * objects that are loaded at the start.  Only the main thread is looked at.
+ * Preloaded together with the truth_*() functions of the engine.  The rules are those that the
+ * process has published by libcodectl, either the program's or the copy that is linked in here
+ * with libcodectl-preload.  For C code they are made from the .eh_frame of the objects that
+ * are loaded at the start.  Only the main thread is sampled.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,7 +53,7 @@ static bool in_object(uint64_t ip)
 	return false;
 }
 
-/* Return: whether the walk came to where the program starts. */
+/* Return: whether the walk reached the start of the program. */
 static bool walk(const greg_t *regs, struct walk_frame *frames, int *nr, int *error)
 {
 	uint64_t ip = regs[REG_RIP], sp = regs[REG_RSP], fp = regs[REG_RBP];
@@ -108,8 +108,8 @@ static void count(const struct walk_frame *frames, int nr)
 }
 
 /*
- * Where a rule is an expression, as in the PLT, or CFA is in another register, there is none
- * to be had; that the innermost frame is there is chance.
+ * There is no rule where the CFA is an expression, as in the PLT, or in another register; by
+ * chance, the innermost frame may be there.
  */
 static void sample(const greg_t *regs)
 {
@@ -184,7 +184,7 @@ static __typeof__(sigaction) *next_sigaction(void)
 	return (__typeof__(sigaction) *)dlsym(RTLD_NEXT, "sigaction");
 }
 
-/* The program may not have the signal. */
+/* The program must not take over the signal. */
 EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	if (sig != SIGPROF)
@@ -194,7 +194,7 @@ EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old
 	return 0;
 }
 
-/* Before the constructors of what is preloaded after us or linked in. */
+/* Runs before the constructors of libraries that are linked in or preloaded later. */
 __attribute__((__constructor__)) static void begin(void)
 {
 	struct sigaction action = { .sa_sigaction = tick, .sa_flags = SA_SIGINFO | SA_RESTART };
@@ -202,7 +202,7 @@ __attribute__((__constructor__)) static void begin(void)
 	struct itimerspec every = { { 0, TICK_NS }, { 0, TICK_NS } };
 	timer_t timer;
 
-	/* Not in programs that this one runs. */
+	/* Do not preload into child processes. */
 	unsetenv("LD_PRELOAD");
 	entry = getauxval(AT_ENTRY);
 	dl_iterate_phdr(add_object, NULL);
@@ -233,7 +233,7 @@ static __attribute__((__destructor__)) void end(void)
 		_exit(1);
 }
 
-/* Programs that do not leave by exit(). */
+/* For programs that do not leave by exit(). */
 EXPORT long syscall(long nr, ...)
 {
 	static __typeof__(syscall) *next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks the stack of an unchanged program at each tick of a timer, and has code that knows
- * the engine say whether the result is right.
+ * Walks the stack of an unchanged program at each tick of a timer, and asks code that knows the
+ * engine whether the result is right.
  */
 #ifndef WALK_H
 #define WALK_H
@@ -13,9 +13,9 @@
 
 /**
  * struct walk_frame - one function of a stack
- * @ip: where it is, or, but for the first one, where it will go on
+ * @ip: its address; in all but the first one, a return address
  * @cfa: its CFA: the caller's SP
- * @fp: the frame pointer in it
+ * @fp: its frame pointer
  * @compiled: it is in no object that was loaded at the start
  */
 struct walk_frame {
@@ -26,15 +26,15 @@ struct walk_frame {
 };
 
 /*
- * Of the engine. In the handler: whether it has begun so far that stacks can be judged, and
- * whether the frames are right, of which the last is the one in which the program starts. If
- * not, @why is set to what is wrong.
+ * The engine's part, called in the handler.  truth_ready(): has the program started, so that
+ * stacks can be judged?  truth_judge(): are the frames right, up to the one in which the
+ * program starts?  If not, @why says what is wrong.
  */
 bool truth_ready(void);
 bool truth_judge(const struct walk_frame *frames, int nr, const char **why);
 /* Is compiled code known to have no rule at @ip, so that a stack ends there? */
 bool truth_has_none(uint64_t ip);
-/* What else there is to count, printed after what walk.c has counted, in one line. */
+/* Prints the engine's own counts, on the line of those of walk.c. */
 void truth_report(void);
 
 #endif /* WALK_H */

@@ -44,7 +44,7 @@ def words(text):
 
 
 def nested(depth):
-    """As deep in C as in Python."""
+    """Recursion as deep in C as in Python."""
     if depth == 0:
         return sum(i * i % 7 for i in range(500))
     return functools.reduce(lambda a, b: a + nested(depth - 1) if b == 3 else a + b, range(5), 0)
@@ -59,7 +59,7 @@ def sieve(limit):
 
 
 def called():
-    """C that takes its time, called from a compiled loop."""
+    """Slow C functions, called from a compiled loop."""
     total = 0
     for i in range(300):
         total += zlib.crc32(b"x" * 3000, i) & 7

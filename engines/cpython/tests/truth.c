@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * CPython 3.15 has a frame of its own for each time that its interpreter was called from C,
- * and that is a variable of _PyEval_EvalFrameDefault(): it has to lie in a C frame that the
- * walk finds there, one for each, and always as far below its CFA, if all frames up to it
- * are right.  What is compiled has been called by a function that has one.
+ * For each call of its interpreter from C, CPython 3.15 has an entry frame, which is a local
+ * variable of _PyEval_EvalFrameDefault().  If a walk is right, each entry frame lies in a
+ * different C frame of the walk, always at the same distance from its CFA, and compiled code
+ * was called by a function that has an entry frame.
  *
- * The offsets for debuggers, at the start of _PyRuntime, say where these are.
+ * The offsets for debuggers, at the start of _PyRuntime, say where the entry frames are.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -19,10 +19,10 @@
 #define OWNED_BY_INTERPRETER	3
 #define MAX_PYTHON_FRAMES	4096
 #define MAX_PYTHON_FRAME	256
-/* No frame of the interpreter has more bytes. */
+/* Maximum size of a frame of the interpreter's C function. */
 #define INNERMOST		4096
 
-/* The part that is used; pycore_debug_offsets.h */
+/* The part of pycore_debug_offsets.h that is used. */
 struct offsets {
 	char cookie[8];
 	uint64_t version;
@@ -39,7 +39,7 @@ struct offsets {
 };
 
 static const struct offsets *offsets;
-/* From the CFA down to the variable; 0: not seen yet. */
+/* Distance from the CFA down to the variable; 0: not seen yet. */
 static uint64_t depth;
 static char *(*current_thread)(void);
 
@@ -81,7 +81,7 @@ static bool copy(void *to, uint64_t from, size_t len)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)len;
 }
 
-/* The frame in whose part of the stack @addr is; -1 if it is in none. */
+/* Return: the frame whose part of the stack contains @addr; -1: none. */
 static int frame_with(const struct walk_frame *frames, int nr, uint64_t addr)
 {
 	int i;
@@ -90,11 +90,11 @@ static int frame_with(const struct walk_frame *frames, int nr, uint64_t addr)
 		if (addr >= frames[i - 1].cfa && addr < frames[i].cfa)
 			return i;
 	}
-	/* For the innermost one only the end is known. */
+	/* Only the end of the innermost one is known. */
 	return nr > 1 && addr < frames[0].cfa && addr + INNERMOST >= frames[0].cfa ? 0 : -1;
 }
 
-/* The next frame of Python, of which as much as is used is put into @bytes. */
+/* Copies the used part of the next Python frame to @bytes. */
 static bool next_frame(unsigned char *bytes, uint64_t *at)
 {
 	memcpy(at, bytes + offsets->frame.previous, sizeof(*at));
@@ -102,8 +102,8 @@ static bool next_frame(unsigned char *bytes, uint64_t *at)
 }
 
 /*
- * Marks in @has the frames that have a variable of the interpreter.  base_frame is none: it
- * is not on the stack.
+ * Marks in @has the frames that contain an entry frame.  base_frame does not count: it is not
+ * on the stack.
  */
 static bool find_entries(const struct walk_frame *frames, int nr, bool *has)
 {

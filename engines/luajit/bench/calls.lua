@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Long calls of C from compiled code, by FFI, and C that calls Lua: sort, callbacks.
+-- Long calls of C from compiled code by FFI, and C that calls Lua: sort, callbacks.
 local ffi = require("ffi")
 ffi.cdef[[
 int snprintf(char *, size_t, const char *, ...);
@@ -11,7 +11,7 @@ void qsort(int *, size_t, size_t, compare);
 local buf = ffi.new("char[65536]")
 local compare = ffi.cast("compare", function(a, b) return a[0] - b[0] end)
 local function sort(v, n) ffi.C.qsort(v, n, 4, compare) end
--- A call that comes back must not be compiled.
+-- A call of C that calls Lua must not be compiled.
 jit.off(sort)
 
 return function()

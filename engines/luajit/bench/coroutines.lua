@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- A sieve of coroutines: each has C frames of its own.
+-- A sieve of coroutines: each has its own C frames.
 local function generate(n)
   return coroutine.wrap(function() for i = 2, n do coroutine.yield(i) end end)
 end

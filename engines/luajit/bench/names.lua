@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- System calls that are made by compiled code.
+-- System calls made by compiled code.
 local ffi = require("ffi")
 ffi.cdef[[int getppid(void);]]
 local sum = 0

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- usage: run.lua SECONDS|xTIMES NAME...
 --
--- Runs each of these programs for so long, or so often, and says how often in how long.
+-- Runs each of these programs for SECONDS, or TIMES times, and prints how often and how long
+-- each ran.
 local limit, names = arg[1], { select(2, ...) }
 local times = tonumber(limit:match("^x(%d+)$"))
 local dir = arg[0]:match("^(.*/)") or "./"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What strings are made of is C, which is called from compiled code and from the interpreter.
+-- String functions are C, called from compiled code and from the interpreter.
 return function()
   local words = {}
   for i = 1, 2000 do

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- usage: structure.lua PART SECONDS
 --
--- What the stack of LuaJIT can be made of: Lua in C in Lua, coroutines, traces with and
--- without a parent, and code that goes away. Each part runs for that time, and checks what
--- it computes.
+-- Everything that a stack of LuaJIT can consist of: Lua in C in Lua, coroutines, traces with
+-- and without a parent, and code that is freed. The part runs for SECONDS, and checks its
+-- results.
 local part, seconds = arg[1], tonumber(arg[2])
 local parts = {}
 local ffi = require("ffi")
@@ -24,7 +24,7 @@ function parts.recursion()
   assert(depth(150) == 150)
 end
 
--- A comparator that the interpreter is called for, and a loop that is compiled in it.
+-- A comparator that the interpreter runs, and a compiled loop in it.
 function parts.sort()
   local t = {}
   for i = 1, 300 do t[i] = (i * 7919) % 1009 end
@@ -46,7 +46,7 @@ function parts.gsub()
   assert(#r == #s and n > 0)
 end
 
--- Each has C frames of its own, above those of its resumer.
+-- Each has its own C frames, above those of its resumer.
 function parts.coroutine()
   local function nested(n)
     return coroutine.wrap(function()
@@ -65,7 +65,7 @@ function parts.coroutine()
   end)
 end
 
--- Exits that become traces of their own, with other stack requirements than their parents.
+-- Exits that become side traces, with other stack requirements than their parents.
 function parts.side()
   local x, a, b, c, d, e, f, g, h = 0, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5
   for i = 1, 30000 do
@@ -84,7 +84,7 @@ function parts.side()
   assert(x == x)
 end
 
--- C that is called from compiled code.
+-- C called from compiled code.
 local buf = ffi.new("char[?]", 16384)
 function parts.ffi()
   local C, x = ffi.C, 0
@@ -96,7 +96,7 @@ function parts.ffi()
   assert(x > 0)
 end
 
--- C that calls Lua: such calls are not compiled, but what is called is.
+-- C that calls Lua: the calls are not compiled, but the called functions are.
 local calls = 0
 local callback = ffi.cast("compare", function(a, b)
   calls = calls + 1
@@ -130,7 +130,7 @@ function parts.flush()
   jit.flush()
 end
 
--- Code until no more fits, in areas each below the previous one; then all of it goes.
+-- Code until no more fits, in areas each below the previous one; then all of it is freed.
 jit.opt.start("sizemcode=4", "maxmcode=512", "hotloop=10")
 if part ~= "areas" then jit.opt.start("sizemcode=64", "hotloop=56") end
 function parts.areas()
@@ -147,7 +147,7 @@ function parts.errors()
   end
 end
 
--- Collections that are made on a trace, and finalizers.
+-- Garbage collections on a trace, and finalizers.
 function parts.gc()
   local t = {}
   for i = 1, 20000 do

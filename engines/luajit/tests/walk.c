@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Walks the stack of LuaJIT at each tick of a timer, from a signal handler, by what
- * libcodectl publishes, and compares with what LuaJIT itself knows.
+ * Walks the stack of LuaJIT at each tick of a timer, from a signal handler, by the rules that
+ * libcodectl publishes, and compares the result with what LuaJIT itself knows.
  *
  * Linked with LuaJIT's program, and with libraries of LuaJIT and codectl whose calls of
- * luaL_newstate(), lua_close() and syscall() come here (ld's --wrap).  Rules for its traces
- * are those that it has published; those for C code and for its interpreter are made of
- * the .eh_frame of each object that is loaded.
+ * luaL_newstate(), lua_close() and syscall() come here (ld's --wrap).  The rules for traces
+ * are those that LuaJIT has published; those for C code and for the interpreter are made from
+ * the .eh_frame of each loaded object.
  *
- * What is right: each C frame of the interpreter is known to its lua_State, as
- * L->cframe, and to the frame below it in the same lua_State, by SAVE_CFRAME.  A trace
- * runs in such a frame.  The frames of code of the interpreter and of traces that a walk
- * meets have to be just these, in that order, and the walk has to end in _start.
+ * The truth: L->cframe of a lua_State points to its last C frame of the interpreter, and
+ * SAVE_CFRAME in each of these frames to the previous one.  A trace runs in such a frame.
+ * The frames in the interpreter and in traces that a walk finds have to be exactly these, in
+ * that order, and the walk has to end in _start.
  */
 #include <errno.h>
 #include <link.h>
@@ -55,8 +55,8 @@ struct frame {
 };
 
 enum verdict {
-	COMPLETE,	/* as it is to be */
-	NO_RULE,	/* begins where there is none to be had */
+	COMPLETE,	/* and right */
+	NO_RULE,	/* begins where there is known to be no rule */
 	WRONG,
 };
 
@@ -105,7 +105,7 @@ static bool is_lua(const struct frame *frame)
 
 /* --- the walk */
 
-/* Return: whether the walk came to the end of the stack. */
+/* Return: whether the walk reached the end of the stack. */
 static bool walk(const greg_t *regs, struct frame *frames, int *nr, int *error)
 {
 	uint64_t ip = regs[REG_RIP], sp = regs[REG_RSP], fp = regs[REG_RBP];
@@ -141,7 +141,7 @@ static uint64_t raw(void *cframe)
 	return (uint64_t)(uintptr_t)cframe_raw(cframe);
 }
 
-/* NULL if it is none: in a frame that is being made the word may be anything. */
+/* NULL if there is none: while a frame is being made, the word may be anything. */
 static lua_State *state_of(const struct frame *frame)
 {
 	lua_State *L = cframe_L((void *)(uintptr_t)base_of(frame)), copy;
@@ -160,13 +160,13 @@ static bool is_last(const struct frame *frame)
 	return L && base_of(frame) == raw(L->cframe);
 }
 
-/* From @i on: each is the one that its lua_State has next. */
+/* Is each frame from @i on the next one of its lua_State? */
 static bool are_chained(struct frame *const *lua, int nr, int i)
 {
 	void *prev = NULL;
 
 	for (; i < nr; i++) {
-		/* Without one, it is the first frame of a coroutine: another resumed it. */
+		/* Without prev, a lua_State begins, which runs or has resumed the previous one. */
 		if (prev ? base_of(lua[i]) != raw(prev) : !is_last(lua[i]))
 			return false;
 		prev = cframe_prev((void *)(uintptr_t)base_of(lua[i]));
@@ -175,8 +175,8 @@ static bool are_chained(struct frame *const *lua, int nr, int i)
 }
 
 /*
- * While a frame is entered or left, by the interpreter or by what it calls for a callback,
- * its lua_State does not know of it: the one below is the last then.
+ * While a frame is entered or left, by the interpreter or by the functions that it calls for
+ * a callback, its lua_State does not know it: the previous frame is the last one then.
  */
 static bool are_right(struct frame *const *lua, int nr)
 {
@@ -204,9 +204,9 @@ static void tell(const char *what, const struct frame *frames, int nr, int error
 }
 
 /*
- * Traces have none in exit stubs and in the exit handler up to where it knows the frame; in
- * C, what has an expression has none, as the PLT; and as GCC's unwinder leaves for a
- * landing pad, it has overwritten its frame.
+ * There is no rule in exit stubs of traces, in the exit handler before it knows the frame, in
+ * C code whose CFA is an expression, such as the PLT, and where GCC's unwinder has overwritten
+ * its frame to leave for a landing pad.
  */
 static bool has_none(const struct frame *frames, int nr, int error)
 {
@@ -261,7 +261,7 @@ static void tick(int sig, siginfo_t *info, void *context)
 
 /* --- start and end */
 
-/* What is published is looked up here alone: a kernel that takes whatever it is told will do. */
+/* Tables are only read in this process, so codectl() need not do more than succeed. */
 long __wrap_syscall(long nr, ...)
 {
 	unsigned long arg[6];
@@ -339,7 +339,7 @@ lua_State *__wrap_luaL_newstate(void)
 	return L;
 }
 
-/* What LuaJIT knows goes with it. */
+/* Without the lua_State there is nothing to compare with. */
 void __wrap_lua_close(lua_State *L)
 {
 	signal(SIGPROF, SIG_IGN);

@@ -91,7 +91,7 @@ public class Churn {
 		}
 	}
 
-	/** The argument is seconds, or, after an x, rounds of each thread. */
+	/** The argument is SECONDS, or xROUNDS: rounds of each thread. */
 	public static void main(String[] args) throws InterruptedException {
 		boolean counted = args[0].startsWith("x");
 		int rounds = counted ? Integer.parseInt(args[0].substring(1)) : 1 << 30;

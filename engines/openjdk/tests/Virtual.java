@@ -6,7 +6,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
 
-/** Virtual threads that give way deep in their stacks, and go on from there. From JDK 21 on. */
+/** Virtual threads that yield and continue deep in their stacks. For JDK 21 and later. */
 public class Virtual {
 	static int climb(int depth, int seed) {
 		if (depth == 0) {

@@ -10,7 +10,7 @@
 
 #define GRANULE	16
 
-/* One pointer for each granule; what it points to is never freed. */
+/* One pointer for each granule; its target is never freed. */
 static const struct compiled **granules;
 static uint64_t low, high;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * insn_decode() of a million random instructions, beside what Zydis says of them. Prints TAP.
+ * Compares insn_decode() with Zydis on a million random instructions. Prints TAP.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static ZydisRegister whole(ZydisRegister reg)
 	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 }
 
-/* Whether it leaves SP and FP alone, and does not copy them to another register. */
+/* Does it leave SP and FP alone, and not copy them to another register? */
 static bool is_harmless(const struct theirs *theirs)
 {
 	bool reads = false, copies = false;
@@ -55,7 +55,7 @@ static bool is_harmless(const struct theirs *theirs)
 	return !reads || !copies;
 }
 
-/* Whether it moves a register to or from memory that is counted from SP or FP. */
+/* Does it move a register to or from memory at SP or FP? */
 static bool moves(const struct theirs *theirs)
 {
 	ZydisRegister base = theirs->operands[0].mem.base;
@@ -68,7 +68,7 @@ static bool moves(const struct theirs *theirs)
 	       (base == ZYDIS_REGISTER_RSP || base == ZYDIS_REGISTER_RBP);
 }
 
-/* What ends, but for what goes where a register says and is not told apart from calls. */
+/* Indirect jumps are left out: insn_decode() does not distinguish them from indirect calls. */
 static bool ends(const struct theirs *theirs)
 {
 	static const ZydisMnemonic all[] = {
@@ -77,7 +77,7 @@ static bool ends(const struct theirs *theirs)
 	};
 	unsigned int i;
 
-	/* A far one, which does not return to code here. */
+	/* Far returns do not return to code here. */
 	if (theirs->insn.opcode == 0xca || theirs->insn.opcode == 0xcb)
 		return false;
 	for (i = 0; i < ARRAY_SIZE(all); i++) {
@@ -90,14 +90,14 @@ static bool ends(const struct theirs *theirs)
 
 static bool leads(const struct theirs *theirs)
 {
-	/* Others are of Knights Corner; where a transaction fails, registers are as before. */
+	/* Other encodings are for Knights Corner; a failed transaction restores registers. */
 	return theirs->insn.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
 	       theirs->insn.meta.category != ZYDIS_CATEGORY_CALL &&
 	       theirs->insn.mnemonic != ZYDIS_MNEMONIC_XBEGIN &&
 	       theirs->insn.raw.imm[0].is_relative;
 }
 
-/* The memory's register, as a number, where it counts from nothing else. */
+/* The number of the base register of an operand in memory, if there is no index. */
 static int base_of(const struct theirs *theirs)
 {
 	unsigned int i;
@@ -117,7 +117,7 @@ static int base_of(const struct theirs *theirs)
 	return -1;
 }
 
-/* Of one byte, whose operands are told. */
+/* A one-byte opcode whose operands insn_decode() reports. */
 static bool has_operands(const struct theirs *theirs, const struct insn *mine)
 {
 	const ZydisDecodedInstruction *insn = &theirs->insn;
@@ -152,7 +152,7 @@ static bool agrees(const struct theirs *theirs, const struct insn *mine)
 	return !one || has_operands(theirs, mine);
 }
 
-/* Each of the prefixes as often as all that begins otherwise, with and without REX. */
+/* Each first byte below is as frequent as all others together, with and without REX. */
 static void make_bytes(uint8_t *bytes, unsigned int size, unsigned int i)
 {
 	static const uint8_t prefixes[] = { 0x0f, 0x62, 0x66, 0xc4, 0xc5, 0xf2, 0xf3 };
@@ -197,7 +197,7 @@ int main(void)
 		struct insn mine;
 
 		make_bytes(bytes, sizeof(bytes), i);
-		/* What is no instruction does not run. */
+		/* An invalid instruction would not run. */
 		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, sizeof(bytes),
 							 &theirs.insn, theirs.operands)))
 			continue;
@@ -208,7 +208,7 @@ int main(void)
 		plain += mine.plain;
 	}
 	printf("# %lu instructions, %lu of them plain\n", known, plain);
-	/* Of what is random, a fifth is; of what runs, nearly all. */
+	/* A fifth of random instructions is plain, but nearly all of real ones. */
 	ok = ok && plain > known / 10;
 	printf("%sok 1 - instructions are what Zydis says\n", ok ? "" : "not ");
 

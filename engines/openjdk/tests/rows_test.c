@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rows of code as HotSpot makes it, for what a walk through a running one seldom meets.
+ * Tests the rows for code sequences of HotSpot that walks of a running VM seldom meet.
  * Prints TAP.
  */
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define SAVED	CODE_FRE_FP_SAVED
 #define UNKNOWN	CODE_FRE_UNKNOWN
 
-/* What is looked at of a row: where it begins, and its rule. */
+/* The compared parts of a row: its start and its rule. */
 struct expected {
 	uint32_t off;
 	int32_t cfa;

@@ -22,7 +22,7 @@
 #define MAX_THREADS	256
 #define MAX_WRONG	20
 
-/* Of a frame of the interpreter: frame_x86.hpp. */
+/* Offsets in a frame of the interpreter: frame_x86.hpp. */
 #define INTERPRETER_METHOD	24
 
 struct call_frame {
@@ -37,8 +37,8 @@ struct call_trace {
 };
 
 /**
- * struct walk - a stack by the tables
- * @ip: addresses, the innermost first; return addresses but for that
+ * struct walk - a stack, walked by the tables
+ * @ip: addresses, the innermost first; all others are return addresses
  * @fp: FP in each frame
  * @info: bits of the rule of each
  * @size: CFA - SP in the first one
@@ -150,7 +150,7 @@ static void *method_of(jmethodID method)
 	return method ? *(void **)method : NULL;
 }
 
-/* Of hidden classes they may not know the method: then it may be any. */
+/* AsyncGetCallTrace() may not know methods of hidden classes: these match any method. */
 static bool is_theirs(int at, const void *method)
 {
 	const void *theirs = method_of(frames[at].method);
@@ -158,7 +158,7 @@ static bool is_theirs(int at, const void *method)
 	return !theirs || theirs == method;
 }
 
-/* The Method that the code at @ip was compiled from, or 0, and the number of that. */
+/* The Method that the code at @ip was compiled from, or 0; @id: the number of its compilation. */
 static uint64_t compiled_from(uint64_t ip, uint32_t *id)
 {
 	struct vm_blob blob;
@@ -170,7 +170,7 @@ static uint64_t compiled_from(uint64_t ip, uint32_t *id)
 	return blob.method;
 }
 
-/* The first frame of theirs from @at on that is of @method, or -1. */
+/* The first frame of AsyncGetCallTrace() from @at on that is of @method, or -1. */
 static int find_method(uint64_t method, int at, int nr)
 {
 	for (; at < nr; at++) {
@@ -181,14 +181,14 @@ static int find_method(uint64_t method, int at, int nr)
 	return -1;
 }
 
-/* What is inlined where frame @i returns to, if that is known. */
+/* The methods inlined where frame @i returns to, if they are known. */
 static const struct place *place_of(int i, uint32_t id)
 {
 	const struct compiled *compiled = methods_find(walk.ip[i] - 1);
 
 	/*
-	 * A frame that is to be deoptimised returns to stubs of its own.  Other code may
-	 * be there of which the event has yet to come.
+	 * A frame that will be deoptimised returns to its own stubs.  There may already be
+	 * other code there, whose event has not come yet.
 	 */
 	if (!i || !compiled || walk.ip[i] >= compiled->end || compiled->id != id)
 		return NULL;
@@ -196,7 +196,7 @@ static const struct place *place_of(int i, uint32_t id)
 	return methods_place(compiled, walk.ip[i], true);
 }
 
-/* Their frame after those of a place, or -1: they are others. */
+/* The frame of AsyncGetCallTrace() after those of @place; -1 if they differ. */
 static int match_place(const struct place *place, int at, int nr)
 {
 	uint32_t j;
@@ -222,7 +222,7 @@ static int match_interpreted(int i, int at, int nr)
 
 static bool match(int i, int *at, int nr, int *where);
 
-/* Any number of frames may be inlined, if the last one is that which was compiled. */
+/* Any number of frames may be inlined, if the last one is of the compiled method. */
 static bool match_some(uint64_t method, int i, int *at, int nr, int *where)
 {
 	int next = *at;
@@ -238,8 +238,8 @@ static bool match_some(uint64_t method, int i, int *at, int nr, int *where)
 }
 
 /*
- * Whether the frames from @i on are theirs from @*at on.  If not, @*where is the first one
- * that is another.
+ * Do the frames from @i on match those of AsyncGetCallTrace() from @*at on?  If not, @*where is
+ * the first one that differs.
  */
 static bool match(int i, int *at, int nr, int *where)
 {
@@ -251,7 +251,7 @@ static bool match(int i, int *at, int nr, int *where)
 		uint32_t id = 0;
 
 		method = compiled_from(walk.ip[i] - (i > 0), &id);
-		/* In the first frame of Java they take the place to be one nearby. */
+		/* In the first Java frame, AsyncGetCallTrace() uses a place nearby. */
 		place = *at ? place_of(i, id) : NULL;
 		if (walk.info[i] & CODE_FRE_SP_SAVED)
 			next = match_interpreted(i, *at, nr);
@@ -271,7 +271,7 @@ static bool match(int i, int *at, int nr, int *where)
 	return true;
 }
 
-/* Where they differ: the number of a frame of the walk, or -1: nowhere. */
+/* Return: the first frame of the walk that differs, or -1. */
 static int compare(int nr, int *at)
 {
 	int where = 0;
@@ -329,8 +329,8 @@ static void count_frames(void)
 }
 
 /*
- * In an epilogue, of a method or of a stub, the VM takes SP to be what it is in the body,
- * and finds what is there by chance, if anything.
+ * In the epilogue of a method or stub, the VM assumes the SP of the body, and finds a caller
+ * only by chance.
  */
 static bool is_guess(void)
 {
@@ -389,7 +389,7 @@ static void on_signal(int sig, siginfo_t *si, void *context)
 	errno = error;
 }
 
-/* A thread that only samples: which thread it hits, and where, is left to chance. */
+/* A thread that only samples, a random thread at a random place. */
 static void *sample(void *unused)
 {
 	struct timespec pause = { .tv_nsec = 100000 };
@@ -449,7 +449,7 @@ static void JNICALL on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	pthread_mutex_unlock(&lock);
 }
 
-/* AsyncGetCallTrace() makes no identifiers for methods. */
+/* Make the ids of methods here: AsyncGetCallTrace() does not make them. */
 static void JNICALL on_class(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass class)
 {
 	jmethodID *methods = NULL;
@@ -461,7 +461,7 @@ static void JNICALL on_class(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclas
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)methods);
 }
 
-/* AsyncGetCallTrace() wants somebody to listen. */
+/* AsyncGetCallTrace() only works if this event is enabled. */
 static void JNICALL on_class_load(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass class)
 {
 	(void)jvmti;

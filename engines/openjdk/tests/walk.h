@@ -3,7 +3,7 @@
 #define WALK_H
 
 /*
- * The test's own account of what is compiled, which a signal handler can look into.
+ * The test's own record of compiled methods, which a signal handler can read.
  */
 
 #include <jvmti.h>
@@ -16,7 +16,7 @@
  * struct place - a place in compiled code, and the methods that are inlined there
  * @pc: its address
  * @nr: how many methods, the innermost first, the compiled one last
- * @methods: they
+ * @methods: their ids
  */
 struct place {
 	uint64_t pc;
@@ -29,10 +29,10 @@ struct place {
  * @start: its first byte
  * @end: the end of its instructions; its stubs come after it
  * @blob_end: the end of these
- * @method: what was compiled
- * @id: the VM's number of that
+ * @method: the compiled method
+ * @id: the VM's number of the compilation
  * @nr_places: places
- * @places: in order of address
+ * @places: sorted by address
  */
 struct compiled {
 	uint64_t start;
@@ -49,10 +49,10 @@ bool methods_open(uint64_t low, uint64_t high);
 void methods_load(jmethodID method, uint64_t start, uint64_t size, const void *inlining);
 void methods_unload(uint64_t start);
 
-/* NULL: nothing is known there.  Async-signal-safe. */
+/* NULL: no method is known at that address.  Async-signal-safe. */
 const struct compiled *methods_find(uint64_t ip);
 
-/* What is inlined where the call before @ip returns to, or where @ip is.  NULL: unknown. */
+/* The methods inlined where the call before @ip returns to, or at @ip; NULL: unknown. */
 const struct place *methods_place(const struct compiled *compiled, uint64_t ip, bool exact);
 
 #endif /* WALK_H */

@@ -3,9 +3,10 @@
 #
 # usage: walk_test.sh JAVA_HOME [SAMPLES [SECONDS]]
 #
-# Stacks by the tables against those of AsyncGetCallTrace(), in the directory that
-# libcodectl-jvm.so and libwalk.so are in: a program in a small code cache, and javac if
-# there is source of a package to compile.  Fails if one is wrong, or too few agree.
+# Compares stacks walked by the tables with those of AsyncGetCallTrace(), for a program in a
+# small code cache, and for javac if there is the source of a package to compile.  Runs in
+# the directory of libcodectl-jvm.so and libwalk.so.  Fails if a stack is wrong, or if too
+# few agree.
 
 set -eu -o pipefail
 
@@ -23,7 +24,7 @@ agents()
 	done
 }
 
-# judge NAME LEAST COMMAND... - of which it has to compare LEAST
+# judge NAME LEAST COMMAND... - at least LEAST stacks have to be compared
 judge()
 {
 	local name=$1 least=$2 compared wrong

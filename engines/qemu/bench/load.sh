@@ -3,7 +3,7 @@
 #
 # usage: load.sh SECONDS QEMU [LIBRARY]
 #
-# Has sqlite3 work in QEMU, which has LIBRARY preloaded, for so long. What it runs has not.
+# Runs sqlite3 in QEMU for SECONDS. LIBRARY is preloaded into QEMU, but not into sqlite3.
 
 set -eu
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --
--- What sqlite3 does in the emulated program: tables, indexes, sorting, recursion, strings, and
--- floating point, whose instructions QEMU has C functions for.
+-- The work of sqlite3 in the emulated program: tables, indexes, sorting, recursion, strings,
+-- and floating point, which QEMU emulates by C functions.
 
 CREATE TABLE item(id INTEGER PRIMARY KEY, k INT, name TEXT, price REAL);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --
--- Less of the same as in load.sql.
+-- A shorter version of load.sql.
 
 CREATE TABLE item(id INTEGER PRIMARY KEY, k INT, name TEXT, price REAL);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Translated code of QEMU is entered by one call, through a pointer that the program
- * exports.  It is made to lead here first, where the CFA of the frame that will be made and
- * the caller's rbp are noted: the walk has to find just these.  A jump leads on, so that
- * nothing else changes.
+ * Translated code of QEMU is entered by one call, through a pointer that the program exports.
+ * The pointer is changed to lead here, where the CFA of the frame that will be made and the
+ * caller's rbp are noted: the walk has to find exactly these.  A jump continues to the
+ * original target, so that nothing else changes.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 
 #include "../../walk/walk.h"
 
-/* From the start of the prologue to the end of the epilogue, or more. */
+/* At least from the start of the prologue to the end of the epilogue. */
 #define PROLOGUE_SIZE	80
 
 void *truth_next __attribute__((__visibility__("hidden")));
@@ -21,7 +21,7 @@ static struct {
 	unsigned long checked, prologue;
 } seen;
 
-/* In place of the prologue: (%rsp) is where it will return to. */
+/* Entered instead of the prologue: the return address is at (%rsp). */
 void truth_mark(void);
 __asm__(".text\n"
 	".hidden truth_mark\n"
@@ -54,7 +54,7 @@ static bool in_prologue(uint64_t ip)
 	return ip - (uintptr_t)truth_next < PROLOGUE_SIZE;
 }
 
-/* The list for debuggers does not contain it. */
+/* The list for debuggers does not contain the prologue. */
 bool truth_has_none(uint64_t ip)
 {
 	return in_prologue(ip);
