@@ -3,10 +3,11 @@
 #
 # usage: agree.sh STACKCHECK ROOT RESULTS MINIMUM
 #
-# Has libdwfl unwind the registers and stacks that stackdump has left in RESULTS, in
-# with.agree.dump, by the files below ROOT, and prints how the kernel's stacks of the
-# same instants compare, of files that had tables then, by with.agree.tables. Fails if the recording has, if there are fewer than MINIMUM
-# samples, or where stacks differ for no known reason.
+# Unwinds the registers and stacks in RESULTS/with.agree.dump, which stackdump has written, by
+# libdwfl and the files below ROOT, and prints how the kernel's stacks of the same instants
+# compare. Only files count that had tables then, according to with.agree.tables. Fails if the
+# recording has failed, if there are fewer than MINIMUM samples, or if stacks differ for no
+# known reason.
 
 set -u
 

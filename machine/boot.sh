@@ -63,7 +63,7 @@ esac
 machine=(qemu-system-x86_64 "${by[@]}" -m "$memory" -smp "$cpus" -no-reboot -nodefaults
 	-display none -device virtio-rng-pci
 	-kernel "$dir/vmlinuz" -initrd "$dir/initrd")
-# An emulated timer may be late where the host is busy.
+# An emulated timer may be late on a busy host.
 args="root=/dev/vda rw console=ttyS0 panic=-1 no_timer_check"
 disk root "$dir/root.ext4" snapshot=on
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Says which code of the files in a tree has call frame information (.eh_frame), and of what kind,
-and which function it is in."""
+"""Finds out which code of the files in a tree has call frame information (.eh_frame), of what kind
+that is, and in which function the code is."""
 import bisect
 import functools
 import struct
 
-# How many LEB128 numbers follow an instruction of CFI (DWARF 5, 6.4.2), and of how many bytes
-# what follows else; -1: a block after these numbers.
+# The number of LEB128 operands of an instruction of CFI (DWARF 5, 6.4.2), and the size of other
+# operands in bytes; -1: a block after the LEB128 operands.
 LEBS = {0x05: 2, 0x06: 1, 0x07: 1, 0x08: 1, 0x09: 2, 0x0c: 2, 0x0d: 1, 0x0e: 1, 0x10: 1,
         0x11: 2, 0x12: 2, 0x13: 1, 0x14: 2, 0x15: 2, 0x16: 1, 0x2e: 1}
 BYTES = {0x01: 4, 0x02: 1, 0x03: 2, 0x04: 4, 0x0f: -1, 0x10: -1, 0x16: -1}
@@ -15,7 +15,8 @@ CFA_REGISTER = (0x0c, 0x0d)
 SP_FP = (7, 6)
 BREG = range(0x70, 0x90)
 DEREF = b"\x06"
-# As linkers describe .plt: a word more from some byte of each entry on.
+# The start of the expression by which linkers describe .plt: a word more from some byte of each
+# entry on.
 PLT = b"\x77\x08\x80\x00\x3f\x1a"
 
 ELF64 = b"\x7fELF\x02\x01"
@@ -25,7 +26,7 @@ FUNCTION = 2
 
 
 def leb(data, at):
-    """The number there, as if it had no sign, and what comes after it."""
+    """The number there, as unsigned, and the position after it."""
     value = shift = 0
     while True:
         value |= (data[at] & 0x7f) << shift
@@ -36,12 +37,12 @@ def leb(data, at):
 
 
 def has_form(expression):
-    """Whether SFrame can say where that is: at a register, or at a word there."""
+    """Can SFrame express this: an offset from a register, or the word there?"""
     return expression.startswith(PLT) or expression[0] in BREG and expression[leb(expression, 1)[1]:] in (b"", DEREF)
 
 
 def is_sayable(program):
-    """Whether each CFA of the instructions has a form in SFrame, by what is known of callers."""
+    """Can SFrame express each CFA of the instructions, by the registers known of callers?"""
     at = 0
     while at < len(program):
         op = program[at] if program[at] < 0x40 else program[at] & 0xc0
@@ -61,7 +62,7 @@ def is_sayable(program):
 
 
 class Elf:
-    """Offsets are those in the file, as mappings tell of them."""
+    """Offsets are those in the file, as in mappings."""
 
     def __init__(self, data):
         self.data = data
@@ -73,7 +74,7 @@ class Elf:
                                      for i in range(phnum)) if s[0] == LOAD and s[1] & EXECUTABLE]
         sections = [struct.unpack_from("<IIQQQQ", data, shoff + i * shsize) for i in range(shnum)]
         named = {self.name(sections[strndx][4] + s[0]): s for s in sections}
-        # Of a program without .eh_frame, such as one of Go, nothing is said.
+        # Nothing is known about a program without .eh_frame, such as one of Go.
         self.known = b".eh_frame" in named
         if self.known:
             self.read_frames(*named[b".eh_frame"][3:6])
@@ -85,7 +86,7 @@ class Elf:
         return self.data[at:self.data.index(b"\0", at)]
 
     def read_frames(self, addr, offset, size):
-        """All FDEs, whose addresses count from where they are, as on x86-64."""
+        """All FDEs; their addresses are relative to themselves, as on x86-64."""
         at = offset
         while at + 8 <= offset + size:
             length, cie = struct.unpack_from("<II", self.data, at)
@@ -135,7 +136,7 @@ class Elf:
 
 
 class Files:
-    """Those below a root; without one, and of what is not there, all code has CFI."""
+    """Files below a root; without a root, or for files that are missing, all code has CFI."""
 
     def __init__(self, root):
         self.root = root
@@ -157,14 +158,14 @@ class Files:
             return None
 
     def follows(self, path, offset, code):
-        """Whether that code is right before the offset."""
+        """Is that code just before the offset?"""
         return self.read(path)[:offset].endswith(code)
 
     def known(self, path):
         return self.elf(path) if self.root is not None else None
 
     def says(self, path, offset):
-        """Whether SFrame can say what CFI does of the function there."""
+        """Can SFrame express the CFI of the function there?"""
         elf = self.known(path)
         return elf is None or elf.says(offset)
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Says where the outermost frames of programs and threads are, in the files of a tree.
+"""Finds the code of the outermost frames of programs and threads in the files of a tree.
 
 usage: ends.py TREE PATH...
 
-Prints for each such piece of code the offset in the file of its first and of its last
-byte, and the path. PATH is a program or library below TREE. Its pieces are: the entry
-point, of programs and of the dynamic linker; what clone() and clone3() leave in a new
-thread, which clears the frame pointer; and what symbols name, where they were not
-stripped, as the start of a goroutine or of musl's threads.
+Prints the file offsets of the first and the last byte of each such piece of code, and the path.
+PATH is a program or library below TREE. The pieces are: the entry points of programs and of
+the dynamic linker; the code that clone() and clone3() run in a new thread, which clears the
+frame pointer; and functions found by name in files that are not stripped, such as the start of
+a goroutine or of a thread of musl.
 """
 import re
 import subprocess
@@ -30,7 +30,7 @@ def readelf(option, path):
 
 
 def segments(path):
-    """Executable ones: address, size, offset."""
+    """The executable ones: address, size, offset."""
     for line in readelf("-l", path).splitlines():
         word = line.split()
         if word[:1] == ["LOAD"] and "E" in word[6:-1]:
@@ -57,7 +57,7 @@ def ends(path):
         word = line.split()
         if len(word) == 8 and word[3] == "FUNC" and NAMES.fullmatch(word[7]):
             for offset in offsets(path, int(word[1], 16)):
-                # A return address may be the one after the last call.
+                # A return address may be just past the last call.
                 yield offset, offset + max(int(word[2], 0), ENTRY)
 
 

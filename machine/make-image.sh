@@ -3,10 +3,10 @@
 #
 # usage: make-image.sh RELEASE DIR MIRROR [LINUX-IMAGE.deb]
 #
-# Makes a machine of Debian RELEASE in DIR: root/ with all its files, what boots it,
-# vmlinuz and initrd, and root.ext4. Its kernel is that of the package; without
-# one, the newest that the release and its backports have. MACHINE_PACKAGES in the
-# environment are installed besides. It needs root.
+# Makes a machine of Debian RELEASE in DIR: root/ with all its files, vmlinuz and initrd, and
+# root.ext4. Its kernel is that of the package, or the newest one in the release and its
+# backports. The packages in MACHINE_PACKAGES of the environment are installed as well. Needs
+# root.
 
 set -eu -o pipefail
 
@@ -25,7 +25,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$dir"
 dir=$(realpath "$dir")
 
-# The machine's base, what is profiled, and the profilers, all from the release.
+# The base system, the profiled programs, and the profilers, all from the release.
 system="systemd-sysv udev dbus kmod mount initramfs-tools zstd xz-utils iproute2 procps
 	openssh-server openssh-client libjansson4 libtracefs1"
 profiled="bash perl python3 gawk sqlite3 postgresql nginx nodejs git g++ ripgrep golang-go
@@ -33,7 +33,7 @@ profiled="bash perl python3 gawk sqlite3 postgresql nginx nodejs git g++ ripgrep
 profilers="bpftrace bpfcc-tools trace-cmd"
 size=6G
 
-# Those of a release that has backports of its own, or of what is to be released.
+# The sources of a release with backports, or of one that is not released yet.
 write_sources()
 {
 	echo "deb $mirror $release main"
@@ -73,8 +73,8 @@ make_base()
 	echo "$mirror $include" > "$dir/base.is"
 }
 
-# inside COMMAND... - in the machine's files, with the file systems that scripts of
-# packages look into
+# inside COMMAND... - runs it in the root directory of the machine, with the file systems that
+# maintainer scripts need
 inside()
 {
 	# shellcheck disable=SC2016
@@ -88,7 +88,7 @@ inside()
 			LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"' sh "$dir/root" "$@"
 }
 
-# Programs that nobody packages: Go, a static one of musl, C++ with threads.
+# Programs that are not in packages: Go, a static one with musl, C++ with threads.
 build_programs()
 {
 	local to=$dir/root/opt/programs
@@ -127,13 +127,13 @@ set_up_system()
 	inside systemctl -q disable systemd-networkd-wait-online
 	cp "$here/root/codectl-machine.service" "$root/etc/systemd/system"
 	inside systemctl -q enable codectl-machine
-	# A new key to log in to this machine itself.
+	# A new key, to log in to the machine from itself.
 	inside ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519
 	cp "$root/root/.ssh/id_ed25519.pub" "$root/root/.ssh/authorized_keys"
 	sed 's/^/localhost /' "$root/etc/ssh/ssh_host_ed25519_key.pub" > "$root/root/.ssh/known_hosts"
 }
 
-# By dpkg, whose scripts make the initrd.
+# Installed by dpkg, whose scripts make the initrd.
 install_kernel()
 {
 	[ -n "$kernel" ] || return 0

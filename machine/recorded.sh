@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
 #
-# Runs jobs in the machine, and reads what perf has recorded there, for scripts that have
-# set dir, the machine, out and work, and that have die.
+# Runs jobs in the machine, and reads recordings of perf, for scripts that set dir (the
+# directory of the machine), out and work, and define die.
 
-# For who sources this:
+# This is for scripts that source this:
 # shellcheck disable=SC2034
 flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 
@@ -17,8 +17,8 @@ boot_once()
 		> "$out/console" 2>&1
 }
 
-# boot_job [OPTION]... - has the machine do work/job.tar, whose results go to work/results,
-# and to out if they are short
+# boot_job [OPTION]... - runs work/job.tar in the machine; the results go to work/results, and
+# short ones to out as well
 boot_job()
 {
 	if ! boot_once "$@"; then
@@ -37,8 +37,8 @@ boot_job()
 		die "the machine did not come to its end: see $out/console and $out/errors"
 }
 
-# script_of DATA - as text, for stacks.py; with the perf that has recorded it, the files that
-# it has recorded, and that kernel's symbols
+# script_of DATA - prints a recording as text, for stacks.py, with the perf and the files of the
+# machine, and with the symbols of its kernel
 script_of()
 {
 	local judged=/var/tmp/judged
@@ -51,7 +51,7 @@ script_of()
 		--show-lost-events 2> "$work/script.errors"
 }
 
-# ends_of FILE... - where stacks end that are complete: of these programs, and of threads
+# ends_of FILE... - prints where complete stacks of these programs, and of threads, end
 ends_of()
 {
 	"$machine/ends.py" "$dir/root" "$@" \

@@ -57,7 +57,7 @@ check_setting()
 	done
 }
 
-# The kernel is in the image, too.
+# The kernel package is installed in the image already.
 make_job()
 {
 	local setting
@@ -73,7 +73,7 @@ make_job()
 	tar -cf "$work/job.tar" -C "$work/job" .
 }
 
-# Of the programs of the matrix, and of what threads of them start in.
+# Where complete stacks of the programs of the matrix and of their threads end.
 find_ends()
 {
 	local regex
@@ -122,7 +122,7 @@ judge_tool()
 		fi
 	done
 	wait
-	# What was lost belongs to nobody in particular.
+	# It is unknown which program lost samples belong to.
 	for program in $programs; do
 		sed -e "s/^/$1 $program $2 /" -e "$told" "$work/$1.$program.$2.facts"
 		told='/ lost [0-9]*$/d'
@@ -143,8 +143,8 @@ judge_all()
 	done
 }
 
-# What a new user has found with one command, while perl ran: its outermost functions
-# are there by tables only.
+# The recording that a new user has made with one command while perl ran: its outermost functions
+# are found only by tables.
 draw_user()
 {
 	local svg=$out/flame/user.svg name

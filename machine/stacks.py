@@ -1,24 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Judges user stacks: whether the outermost frame is where a program or a thread starts.
+"""Judges whether the outermost frames of user stacks are where a program or a thread starts.
 
 usage: stacks.py [--folded FILE] [--root DIR] --ends FILE --exe REGEX PERF-SCRIPT [STACKS]
 
-PERF-SCRIPT is what "perf script -F comm,pid,tid,time,ip,sym --show-mmap-events
---show-task-events" prints. STACKS is what bpftrace has of @[pid, ustack(perf)], or a
-tool of bcc by with_addresses.py; then PERF-SCRIPT tells of what was mapped only. FILE of
---ends is what ends.py prints. DIR is where the files are. Processes count if the path
-of the file that they execute matches REGEX; samples without a frame in user space are
-counted apart: "gone" are those amid exec or exit, where there is none.
+PERF-SCRIPT is the output of "perf script -F comm,pid,tid,time,ip,sym --show-mmap-events
+--show-task-events". STACKS is the output of bpftrace for @[pid, ustack(perf)], or of a tool of
+bcc under with_addresses.py; then only the mappings of PERF-SCRIPT are used. FILE of --ends is
+the output of ends.py. DIR is where the files are. Processes count if the path of the file that
+they execute matches REGEX. Samples without a frame in user space are counted separately: as
+"gone" if they were taken amid exec or exit, where there is none, else as "none".
 
-Prints "samples N", "complete N", "none N", "gone N", "lost N" of all processes together,
-and "ends N WHERE" for each place where an incomplete stack ends, the most frequent
-first; "compiled N" and "compiled-complete N" of those that go through code of no file, if
-there are any, and "called N" and "called-complete N" of these, where they begin in a file; and
-"caller N WHERE" for each place in a file to which such code returns in the complete ones.
-WHERE also says whether code without CFI was on the way, from which on a walk goes by what the
-frame pointer happens to be, whether the CFI of the last function has a CFA that the kernel can
-have, and whether the tool keeps no more frames.
+Prints for all processes together:
+- "samples N", "complete N", "none N", "gone N", "lost N";
+- "ends N WHERE" for each place where an incomplete stack ends, the most frequent first;
+- "compiled N" and "compiled-complete N" for stacks through code of no file, if there are any,
+  and "called N" and "called-complete N" for those of them that begin in a file;
+- "caller N WHERE" for each place in a file to which such code returns in complete stacks.
+WHERE also says whether the stack goes through code without CFI, where a walk follows whatever
+is in the frame pointer, whether the kernel can compute the CFA of the last function, and whether
+the tool has reached its limit of frames.
 """
 import argparse
 import bisect
@@ -26,7 +27,7 @@ import collections
 import re
 import sys
 
-# The source tree stays as it is.
+# Do not write to the source tree.
 sys.dont_write_bytecode = True
 import cfi  # noqa: E402
 
@@ -43,32 +44,32 @@ BPF_EMPTY = re.compile(r"@\S*\[(\d+), *\]: (\d+)$")
 BCC_HEAD = re.compile(r"    -\s+(.*) \((\d+)\)$")
 # The tool itself is a program of the matrix: python3.
 BCC_SELF = "profile-bpfcc"
-# BPF's own map of stacks, which bcc and bpftrace 0.17 use, keeps one for each hash: -17 is
-# -EEXIST.  bpftrace says so before all stacks, and not of which.
+# BPF's map of stacks, which bcc and bpftrace 0.17 use, keeps one stack per hash: -17 is -EEXIST.
+# bpftrace prints the errors before all stacks, and does not say for which stacks.
 BCC_MISSED = "    [Missed User Stack]"
 BPF_MISSED = "ERROR: failed to look up stack id -17 "
 # Times are only for the flame graph.
 BPF_TIMES = "@ns["
 KERNEL = 1 << 63
-# What perf -g, bpftrace and bcc keep of a stack, in perf with that of the kernel.
+# Maximum number of frames in perf -g, bpftrace and bcc; perf counts the kernel's as well.
 MOST_FRAMES = 127
-# What the kernel is in where a program is not there yet, or no longer.
+# Kernel functions that run while there is no program yet, or no longer.
 AMID_EXEC = re.compile(r"bprm_execve|begin_new_exec|load_elf_binary|setup_arg_pages")
-# What it is in when it takes a deferred stack, or delivers a signal before it is back in
-# user space: perf takes the chain for samples before it alone.
+# Kernel functions that take a deferred stack, or deliver a signal before the return to user
+# space: perf uses a chain only for samples before it.
 AMID_WALK = re.compile(r"process_unwind_deferred|arch_do_signal_or_restart")
 AMID_EXIT = re.compile(r"do_exit|do_group_exit|exit_mmap|exit_mm|mmput")
-# mov $__NR_execve,%eax; syscall: what follows is where the registers say that it is.
+# mov $__NR_execve,%eax; syscall: the registers point after this.
 EXECVE = b"\xb8\x3b\0\0\0\x0f\x05"
 
 
 def is_file(path):
-    """Not [vdso], nor //anon."""
+    """Neither [vdso] nor //anon."""
     return path.startswith("/") and not path.startswith("//")
 
 
 class Process:
-    """What one process has executed, and mapped since."""
+    """The program that a process executes, and its mappings."""
 
     def __init__(self, other=None):
         self.exe = other.exe if other else None
@@ -121,7 +122,7 @@ class Judge:
     def event(self, now, kind, text):
         if kind == "FORK":
             pid, parent = map(int, FORK.match(text).groups())
-            # What ran before the recording is told of with all its mappings.
+            # perf reports all mappings of a process that is older than the recording.
             if pid != parent:
                 self.processes[pid].append(Process(self.processes[parent][-1] if now else None))
         elif kind == "COMM":
@@ -135,7 +136,7 @@ class Judge:
                     *(int(match[i], 16) for i in (2, 3, 4)), match[6])
 
     def lives(self, pid, all_of_them):
-        """The process as it is now, or all that it ever was, if one is looked at."""
+        """The current program of the process, or all it has executed, if one of them counts."""
         known = self.processes.get(pid, [])
         known = known[::-1] if all_of_them else known[-1:]
         return known if any(map(self.counts, known)) else []
@@ -160,7 +161,7 @@ class Judge:
             return
         self.facts["samples"] += count
         path, offset = process.find(frames[-1][0])
-        # What is no code on the way was invented, wherever it leads.
+        # If one address is not in code, the frames after it are wrong, wherever they lead.
         paths = [process.find(addr)[0] for addr, _ in frames]
         complete = bool(path and self.ends.have(path, offset) and all(paths))
         compiled = [bool(p and not is_file(p) and not p.startswith("[")) for p in paths]
@@ -191,7 +192,7 @@ class Judge:
 
     @staticmethod
     def live(lives, frames):
-        """That in which most of the frames are in what is mapped, or the last of these."""
+        """The one whose mappings contain most of the frames; of equal ones, the latest."""
         return max(lives, key=lambda process: sum(
             process.find(addr)[0] is not None for addr, _ in frames))
 
@@ -207,14 +208,14 @@ class Judge:
         return ", amid exec" if called else ""
 
     def describe(self, process, frames):
-        """The outermost frame below which all are in code."""
+        """The last frame up to which all are in code."""
         last, said, past, code = "nowhere", True, "", ", then no code"
         for i, (addr, name) in enumerate(frames):
             path, offset = process.find(addr)
             if path is None:
                 break
             if is_file(path):
-                # bpftrace 0.17 has none.
+                # bpftrace 0.17 prints no name.
                 name = re.sub(r"(?<=\w)[(<\[ ].*", "", name) or \
                     self.files.function(path, offset - (i > 0)) or "%#x" % offset
                 last = "%s (%s)" % (name, path.rsplit("/", 1)[-1])
@@ -241,7 +242,7 @@ class Judge:
         return name.replace(";", ":")
 
     def perf(self, lines, samples):
-        """Events, and samples if these are wanted."""
+        """Reads events, and samples if requested."""
         pid, frames = None, []
         for line in lines:
             event, head, lost = EVENT.search(line), HEAD.match(line), LOST.search(line)
@@ -261,7 +262,7 @@ class Judge:
             self.stack(pid, frames)
 
     def counted(self, lines):
-        """What bpftrace or bcc has counted."""
+        """Reads the counts of bpftrace or bcc."""
         pid, frames, add, missed, refused = None, [], self.count, False, False
         for line in lines:
             line = line.rstrip("\n")

@@ -2,14 +2,14 @@
 #
 # usage: awk -v expected=FILE -f table.awk FACTS
 #
-# Prints the share of complete stacks, without tables and with them, of each program
-# by each tool, what the incomplete ones end in, and how many have no frame in user space
-# or were lost.  Each line of FACTS is a phase (without, with), a program, a tool, and
-# what stacks.py prints; "failed" and the reason where the tool has not run.
+# Prints for each program and tool the share of complete stacks, without tables and with them,
+# where the incomplete ones end, and how many have no frame in user space or were lost.  Each
+# line of FACTS is a phase (without, with), a program, a tool, and a line of stacks.py, or
+# "failed" and the reason if the tool did not run.
 #
-# Fails if there is nothing, or too little of a program or a tool that every release
-# has; with tables, if more than 1 % of the stacks by a tool that is no peer are
-# incomplete, or without a frame, and FILE does not expect it.
+# Fails if there are no stacks, or too few, of a program or a tool that every release has; with
+# tables, also if more than 1 % of the stacks by a tool that is not a peer are incomplete, or
+# without a frame, unless FILE expects it.
 
 BEGIN {
 	title["defer"] = "perf fp,defer"
@@ -44,7 +44,7 @@ function read_expected(	line, part)
 	}
 }
 
-# Why that is expected, or "".
+# Return: the reason if it is expected, or "".
 function reason_of(program, tool, what,	i)
 {
 	for (i = 1; i <= nr_expected; i++)
@@ -76,7 +76,7 @@ $4 == "ends" {
 
 { facts[key, $4] = $5 }
 
-# With few samples a share says nothing.
+# A share of few samples means nothing.
 function share(key)
 {
 	if (key in failed)
@@ -89,13 +89,13 @@ function share(key)
 function cell(program, tool,	key)
 {
 	key = program SUBSEP tool SUBSEP
-	# A peer that unwinds by itself has the same without and with.
+	# Tables change nothing for peers that unwind by themselves.
 	if (tool ~ /dwarf/ || !("with" in phases))
 		return share(key "without")
 	return share(key "without") " > " share(key "with")
 }
 
-# Processes that exit have none; so have samples that a tool could not take.
+# Exiting processes have no frames, nor have samples that a tool could not take.
 function without_user(program, tool, phase,	key, none, all)
 {
 	key = program SUBSEP tool SUBSEP phase
@@ -128,7 +128,7 @@ function check(program, tool,	key)
 		check_shares(program, tool, key)
 }
 
-# Each place where stacks end, however rare, may be one of those that add up.
+# Unexpected ends are added up, however rare each is.
 function check_shares(program, tool, key,	i, why, all, none, rest)
 {
 	all = facts[key, "samples"]
@@ -146,7 +146,7 @@ function check_shares(program, tool, key,	i, why, all, none, rest)
 			100 * rest / all, most_of(program, tool, key)))
 }
 
-# Sorted by their number.
+# Sorted by count.
 function most_of(program, tool, key,	i)
 {
 	for (i = 1; i <= nr_ends[key]; i++)

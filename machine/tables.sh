@@ -3,12 +3,12 @@
 #
 # usage: tables.sh ROOT CODECTL DETACHED_DIFF RESULTS
 #
-# Makes the tables of all files below ROOT, and of each libLLVM there, which may take 5
-# minutes and 10 seconds, and has DETACHED_DIFF compare those of its programs and libraries
-# with their CFI. Leaves sframe-image-time.tap and sframe-image.tap in RESULTS; fails if a
-# test of these does. WHOLE_SECONDS and LLVM_SECONDS are other limits.
+# Makes the tables of all files below ROOT, which may take 5 minutes, and of each libLLVM there,
+# which may take 10 seconds, and compares those of programs and libraries with their CFI by
+# DETACHED_DIFF. Leaves sframe-image-time.tap and sframe-image.tap in RESULTS; fails if one of
+# these tests fails. WHOLE_SECONDS and LLVM_SECONDS set other limits.
 #
-# What is called by its name looks unreachable:
+# Functions called by name look unreachable:
 # shellcheck disable=SC2317
 
 set -u -o pipefail
@@ -27,7 +27,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# within SECONDS COMMAND... - says how many it took; its progress is for who waits
+# within SECONDS COMMAND... - prints the time taken; its progress goes to stderr
 within()
 {
 	local start end limit=$1 status
@@ -60,7 +60,7 @@ test_time()
 	finish
 }
 
-# One line for every hundred files.
+# One line per hundred files.
 tell_progress()
 {
 	awk '{ print }

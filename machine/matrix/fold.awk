@@ -2,8 +2,8 @@
 #
 # usage: perf script | awk -f fold.awk
 #
-# Prints each stack in the format for flame graphs: the command and its functions, the
-# outermost first, and the count. Functions without a name get that of their file.
+# Prints each stack in the format for flame graphs: the command and its functions, outermost
+# first, and the count. Functions without a name get the name of their file.
 
 function finish(	i, line)
 {
@@ -32,7 +32,7 @@ function finish(	i, line)
 	next
 }
 
-# A command may have spaces, and is set to the right.
+# A command may contain spaces, and is right-aligned.
 match($0, / +-?[0-9]+ +\[[0-9]+\] /) {
 	finish()
 	command = substr($0, 1, RSTART - 1)

@@ -3,13 +3,13 @@
 #
 # load NAME keeps a program of the matrix busy until it is killed.
 
-# again COMMAND... - for as long as it succeeds
+# again COMMAND... - repeats it as long as it succeeds
 again()
 {
 	while "$@" > /dev/null; do :; done
 }
 
-# A call is seven frames: more of them would not fit into the 127 that the tools keep.
+# A call has seven frames: more calls would exceed the 127 frames that the tools keep.
 # shellcheck disable=SC2016
 load_bash()
 {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
 #
-# Part of "run": installs the packages, does what a new user does, has the matrix taken
-# while the service runs, and removes them. Prints TAP, and to
-# descriptor 3 how far the matrix is.
+# Part of "run": installs the packages, does what a new user does, takes the matrix while the
+# service runs, and removes the packages. Prints TAP, and the progress of the matrix to
+# descriptor 3.
 
 # shellcheck source=../../scripts/check/tap.sh disable=SC1091
 . "$here/tap.sh"
@@ -48,13 +48,13 @@ ends_at_once()
 		[ "$(systemctl show -P Result codectl-attach)" = success ]
 }
 
-# The commands of docs/debian.md, without a question asked.
+# The commands of docs/debian.md, without questions.
 install_packages()
 {
 	cd "$here" && DEBIAN_FRONTEND=noninteractive apt -y install ./linux-image-*.deb ./codectl_*.deb
 }
 
-# Into a pipe perf would write what it has recorded.
+# If stdout were a pipe, perf would write the recording to it.
 record_once()
 {
 	codectl attach -a -- perf record -a -g -- sleep 10 > said
@@ -65,7 +65,7 @@ draw()
 	perf script | awk -f "$here/fold.awk" > "$out/user.folded" && [ -s "$out/user.folded" ]
 }
 
-# What a new user does, while a program of the distribution runs.
+# The first steps of a new user, while a program of the distribution runs.
 as_new_user()
 {
 	local load
@@ -83,7 +83,7 @@ as_new_user()
 	run "no table is left of that" eval '! attached'
 }
 
-# With tables for whatever runs.
+# With tables for everything that runs.
 while_attached()
 {
 	run "it can be switched on" systemctl enable --now codectl-attach

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a tool of bcc, as it is, with the address before each symbol.
+"""Runs an unmodified tool of bcc so that it prints the address before each symbol.
 
 usage: with_addresses.py TOOL ARGUMENT...
 """
@@ -17,11 +17,11 @@ def sym(addr, pid, *args, **kwargs):
 
 
 def init(self, *args, cflags=(), **kwargs):
-    # As the kernel's own are compiled since Linux 6.19.
+    # The kernel itself is compiled with this since Linux 6.19.
     make(self, *args, cflags=[*cflags, "-fms-extensions"], **kwargs)
 
 
-# By this name it can be told from the program that it is run by.
+# The name distinguishes it from the python3 that is profiled.
 with open("/proc/self/comm", "w", encoding="ascii") as comm:
     comm.write("profile-bpfcc")
 bcc.BPF.sym = staticmethod(sym)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What each tool of "run" says of the waits of a program, and what it costs.
+"""Prints the waits of a program as reported by each tool of "run", and the costs of the tools.
 
 usage: shares.py RESULTS SECONDS
 
@@ -27,7 +27,7 @@ TRACE_HEAD = re.compile(r"\s*(.*)-(\d+)\s+\[\d+\].*?([\d.]+): (\S+): +(.*)")
 
 
 class Waits:
-    """Nanoseconds of waits in each function, and of those whose stack has main()."""
+    """Nanoseconds of waits in each function, and of those waits whose stack has main()."""
 
     def __init__(self):
         self.ns, self.whole = collections.Counter(), collections.Counter()
@@ -43,7 +43,7 @@ class Waits:
 
 
 def add_switches(waits, switches):
-    """A thread waits from when it leaves its CPU until it is back.
+    """A thread waits from the time it leaves its CPU until it is back.
 
     Of each switch, in order: the time, who leaves and where, and who comes.
     """
@@ -64,7 +64,7 @@ def from_codectl(path, waits):
 
 
 def from_script(path, waits):
-    """An event whose stack came later is printed then."""
+    """perf prints an event when its deferred stack comes."""
     events = []
     with open(path, encoding="utf-8", errors="replace") as file:
         for event in file.read().split("\n\n"):
@@ -79,7 +79,7 @@ def from_script(path, waits):
 
 
 def from_trace(path, waits):
-    """Stacks come later: a cookie says of what event."""
+    """Stacks come later; a cookie identifies the event."""
     latest, asked, stack, events = {}, {}, None, []
     stacks = collections.defaultdict(set)
     with open(path, encoding="utf-8", errors="replace") as file:
@@ -127,7 +127,7 @@ def waits_of(results, tool):
 
 
 def told_of(results, tool):
-    """The share of each function, by the program itself."""
+    """The share of each function according to the program itself."""
     told = {}
     with open(os.path.join(results, tool + ".told"), encoding="utf-8") as file:
         for line in file:

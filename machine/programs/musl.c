@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A static program, with calls back from the C library and a thread. */
+/* A static program, with a thread and callbacks from the C library. */
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads that throw through several frames, with calls back from the library.
+// Threads that throw exceptions through several frames, with callbacks from the library.
 #include <algorithm>
 #include <functional>
 #include <map>
