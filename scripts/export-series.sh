@@ -30,14 +30,13 @@ find_signer()
 		die "who signs off? Set user.name and user.email of git, or give 'NAME <ADDRESS>'"
 	export GIT_AUTHOR_NAME=${BASH_REMATCH[1]} GIT_AUTHOR_EMAIL=${BASH_REMATCH[2]}
 	export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
-	# The same input gives the same patches on any day.
+	# The same input results in the same patches at any time.
 	GIT_AUTHOR_DATE=$(git -C "$top" log -1 --format=%aI 2> /dev/null || date -Iseconds)
 	export GIT_AUTHOR_DATE GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 }
 
-# begin TREE - a repository of the files of a patched tree that the series
-# changes, as they were
+# begin TREE - makes a repository of the original versions of the files that the series changes
 begin()
 {
 	[ -d "$1/.codectl/orig" ] || die "$1 is not patched yet: run 'make linux glibc' first"
@@ -52,14 +51,14 @@ begin()
 	nr_series=0
 }
 
-# Text as an item of a list, at most 72 columns wide.
+# item PREFIX - formats text as an item of a list, at most 72 columns wide
 item()
 {
 	fold -s -w $((72 - ${#1})) | sed -e 's/ *$//' -e "1s/^/$1/" -e "2,\$s/^/${1//?/ }/"
 }
 
-# rows FILE LINE KEEP - of the first table of docs/FILE after that line, the header
-# and the rows that match, with \x1f between cells
+# rows FILE LINE KEEP - prints the header and the rows that match of the first table of docs/FILE
+# after that line, with \x1f between cells
 rows()
 {
 	awk -v start="$2" -v keep="$3" '
@@ -74,7 +73,7 @@ rows()
 		!table++ || $0 ~ keep' "$top/docs/$1"
 }
 
-# table SECTION [KEEP] - the rows of docs/testing.md that have figures, as a list
+# table SECTION [KEEP] - prints the rows of docs/testing.md that have figures, as a list
 table()
 {
 	local promise seen
@@ -86,7 +85,7 @@ table()
 		done
 }
 
-# grid FILE LINE [KEEP] - a table as columns
+# grid FILE LINE [KEEP] - prints a table as columns
 grid()
 {
 	rows "$1" "$2" "${3:-.}" | awk -F'\x1f' '
@@ -109,8 +108,8 @@ grid()
 		}'
 }
 
-# A line of a cover letter: "@table SECTION@", "@grid SECTION@" of docs/testing.md,
-# "@figures NAME@" of docs/performance.md, each with /PATTERN for some of the rows.
+# Expands a line of a cover letter: "@table SECTION@" and "@grid SECTION@" from docs/testing.md,
+# "@figures NAME@" from docs/performance.md, each with /PATTERN to select rows.
 cover_line()
 {
 	local kind name keep text
@@ -181,8 +180,8 @@ message_of()
 	fi | sed -e '/^# SPDX/d' -e 's/^Subject: //' | fmt -w 72
 }
 
-# A file or directory of the kernel tree that is new, or a pattern of selftests/, or
-# of rig/, which lies among them.
+# Adds a new file or directory of the kernel tree, or the selftests that match a pattern below
+# selftests/ or rig/, both of which are in the directory of the selftests.
 add_new()
 {
 	local dir=tools/testing/selftests/codectl
@@ -252,7 +251,7 @@ commit_topic()
 	git -C "$repo" commit -q -s -F "$work/message"
 }
 
-# All of the patched tree, and nothing else.
+# The result must be the patched tree, without missing or additional files.
 check_all_there()
 {
 	(cd "$repo" && git ls-files) | sort > "$work/exported"

@@ -55,7 +55,7 @@ function table(group,    c, i, name)
 	}
 }
 
-# One block a case, for those that have several points.
+# One block per case that has several points.
 function plot(group,    c, i, name, file)
 {
 	file = out "/plots/" group ".dat"
@@ -88,7 +88,7 @@ function compare(b,    a, other)
 	return bound_how[b] == "percent" ? (a[0] / other[0] - 1) * 100 : "none"
 }
 
-# Of a bound that does not hold.
+# For a bound that does not hold.
 function miss(b, is,    unit)
 {
 	unit = bound_how[b] == "percent" ? " %" : bound_how[b] == "ratio" ? " x" : ""

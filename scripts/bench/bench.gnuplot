@@ -2,7 +2,7 @@
 #
 # usage: gnuplot -e "data='FILE'; out='SVG'; name='TITLE'" bench.gnuplot
 #
-# One line for each block of the file, whose first word is its title.
+# Draws one line for each block of the file; the first word of a block is its title.
 
 set terminal svg size 720,440 font 'sans,12' background 'white'
 set output out

@@ -42,12 +42,12 @@ commit=$("$top/scripts/check/tree-commit.sh" "$top")
 [ "$images" = "$build/guest" ] || commit=unknown
 # What is mapped where decides how many pages of a table fault.
 guest=("$top/rig/guest/guest.sh" --append norandmaps --add "$programs:/bench")
-# The unpatched C library in the place of the patched one.
+# The unpatched C library replaces the patched one.
 stock=$build/obj/suites/glibc-before
 stock_libc=(--add "$stock/elf/ld.so:/lib64/ld-linux-x86-64.so.2"
 	    --add "$stock/libc.so:/usr/lib/libc.so.6" --add "$stock/math/libm.so:/usr/lib/libm.so.6")
 
-# addresses ENTER LEAVE: of two functions of the kernel, which is not moved about.
+# addresses ENTER LEAVE: prints those of two functions of the kernel, which is not relocated.
 addresses()
 {
 	awk -v enter="$1" -v leave="$2" '
@@ -57,8 +57,8 @@ addresses()
 		END { print "enter=" from ",leave=" start "-" end }' "$out/symbols"
 }
 
-# run_touched ENTER LEAVE COMMAND: what it touches from one function to the other,
-# and where its instructions are.
+# run_touched ENTER LEAVE COMMAND: records the memory that it touches from one function to the
+# other, and where its instructions are.
 run_touched()
 {
 	"${guest[@]}" --images "$images" -- sort /proc/kallsyms > "$out/symbols" &&
@@ -98,7 +98,7 @@ wanted()
 	return 1
 }
 
-# Of those of the same group, case and x.
+# The median of the figures with the same group, case and x.
 least()
 {
 	awk -F'\t' '{
@@ -115,7 +115,7 @@ least()
 	}'
 }
 
-# All figures of a run are replaced, or none.
+# Replaces all figures of a run, or none.
 run_one()
 {
 	local name=$1 log=$out/logs/$1.log
@@ -132,7 +132,7 @@ run_one()
 	echo "$(wc -l < "$out/logs/$name.tsv") figures"
 }
 
-# The figures of all runs, of earlier ones too, in the order of the list.
+# The figures of all runs, including earlier ones, in the order of the list.
 gather()
 {
 	local name where command
@@ -152,7 +152,7 @@ plot()
 		return
 	fi
 	for data in "$out"/plots/*.dat; do
-		# Nothing but zeros has no place on a logarithmic scale.
+		# A logarithmic scale cannot show a plot of zeros only.
 		grep -q -s ' .*[1-9]' "$data" || continue
 		name=$(basename "$data" .dat)
 		gnuplot -e "data='$data'; out='${data%.dat}.svg'; name='$name'" \

@@ -3,8 +3,8 @@
 #
 # usage: build-coverage.sh TOP OBJDIR CC HOSTCC SFRAME
 #
-# Builds libcodectl's tests, with the library in them, and codectl(1) so that
-# they count their branches.  SFRAME is where binutils is installed, with libsframe.
+# Builds codectl(1), and libcodectl's tests with the library in them, so that they count their
+# branches.  SFRAME is where binutils is installed, with libsframe.
 
 set -eu
 

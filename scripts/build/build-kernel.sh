@@ -3,9 +3,8 @@
 #
 # usage: build-kernel.sh SOURCE OBJDIR BINUTILS JOBS CONFIG... -- TARGET...
 #
-# Configures tinyconfig, or what BASE_CONFIG names, with the fragments CONFIG on top
-# and makes the targets.
-# Every line of a fragment must have taken effect.
+# Configures tinyconfig, or the configuration that BASE_CONFIG names, with the fragments CONFIG
+# on top, and makes the targets. Fails if a line of a fragment has not taken effect.
 
 set -eu
 
@@ -34,7 +33,7 @@ kmake()
 		KBUILD_BUILD_USER=codectl KBUILD_BUILD_HOST=guest "$@"
 }
 
-# Symbols that a tree does not have are left out with what they would enable.
+# Ignore symbols that the tree lacks, and those that they would enable.
 check_config()
 {
 	local line lost=''

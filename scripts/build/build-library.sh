@@ -3,8 +3,8 @@
 #
 # usage: build-library.sh TOP OBJDIR CC SYSROOT TESTDIR
 #
-# Builds libcodectl for the C library in SYSROOT, installs it there, and its
-# tests in TESTDIR.
+# Builds libcodectl for the C library in SYSROOT, and installs it there and its tests in
+# TESTDIR.
 
 set -eu
 
@@ -16,7 +16,7 @@ if [ ! -e config.status ] || [ "$top/configure" -nt config.status ]; then
 	"$top/configure" --disable-guest --prefix=/usr --libdir=/usr/lib CC="$cc"
 fi
 make -s -C libcodectl install DESTDIR="$sysroot"
-# It names directories of the system that runs the guest, not of this one.
+# This file names directories in the guest, not on this machine.
 rm -f "$sysroot/usr/lib/libcodectl.la"
 make -s -C libcodectl check TESTS=
 rm -rf "$tests"

@@ -3,8 +3,8 @@
 #
 # usage: build-suites.sh BUILDDIR TOOLS JOBS
 #
-# Builds in BUILDDIR/obj/suites what others' suites need: the selftests of the
-# unpatched kernel's source and a guest with them, and the C library once more.
+# Builds in BUILDDIR/obj/suites what the upstream test suites need: the selftests of the unpatched
+# kernel and a guest with them, and the C library once more.
 
 set -eu
 
@@ -14,7 +14,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 obj=$build/obj/suites
 targets="rseq mm clone3 perf_events user_events proc"
 
-# Of all of their libraries, not of the first that is missed.
+# Reports all missing libraries at once.
 check_libraries()
 {
 	local header missing=''
@@ -27,8 +27,8 @@ check_libraries()
 	exit 1
 }
 
-# Without optimisation unless a test asks for it, as some need that. A test that
-# cannot be built is missing in the list of those installed.
+# Without optimisation, which some tests need, unless a test sets it. A test that cannot be
+# built is missing from the list of installed ones.
 build_kselftests()
 {
 	rm -rf "$obj/kselftest"
@@ -39,7 +39,7 @@ build_kselftests()
 		install
 }
 
-# pthread_cancel() opens libgcc_s, which no program names.
+# No program is linked with libgcc_s, but pthread_cancel() loads it.
 make_image()
 {
 	mkdir -p "$obj/images" "$obj/lib"
@@ -53,8 +53,8 @@ make_image()
 	ln -sf "$build/guest"/{tsc-khz,bzImage-stock,bzImage-fast} "$obj/images/"
 }
 
-# The objects of its tests would be in the way of the build, and what they share
-# contains the directory that it was built in.
+# Built separately: objects of the tests would disturb the main build, and their common parts
+# contain the name of the build directory.
 build_glibc()
 {
 	"$top/scripts/build/build-glibc.sh" "$build/glibc" "$obj/glibc-after" "$tools" "$jobs"

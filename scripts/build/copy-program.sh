@@ -3,8 +3,8 @@
 #
 # usage: copy-program.sh PROGRAM DIR
 #
-# Copies a program of this machine to DIR/bin, and the libraries that it has here,
-# including the dynamic linker, to DIR/lib.
+# Copies a program of this machine to DIR/bin, and the libraries that it uses here, including
+# the dynamic linker, to DIR/lib.
 
 set -eu -o pipefail
 
@@ -12,7 +12,7 @@ program=$1 dir=$2
 
 mkdir -p "$dir/bin" "$dir/lib"
 install -m 755 "$program" "$dir/bin/"
-# NAME => PATH (ADDRESS), or PATH (ADDRESS) of the dynamic linker
+# "NAME => PATH (ADDRESS)", or "PATH (ADDRESS)" for the dynamic linker
 ldd "$program" | sed -n 's,^[^/]*\(/[^ ]*\) (0x.*,\1,p' | while read -r library; do
 	install -m 755 "$library" "$dir/lib/"
 done

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Linked with --wrap=_exit: keeps the counts of a child that exits this way, too, and
- * lets a program write its counts whatever file limits it was given.
+ * Linked with --wrap=_exit: writes the counts of a child that calls _exit(), too, and lets a
+ * program write its counts despite its file limits.
  */
 #include <sys/resource.h>
 
@@ -18,7 +18,7 @@ static void raise_limit(int resource)
 	setrlimit(resource, &limit);
 }
 
-/* Called before the counts are written, as that has a priority. */
+/* Destructors without a priority run before the one that writes the counts. */
 static void __attribute__((destructor)) raise_limits(void)
 {
 	raise_limit(RLIMIT_FSIZE);

@@ -3,10 +3,10 @@
 #
 # usage: fetch-sources.sh BUILDDIR NAME...
 #
-# Fetches Debian source packages through an apt state of its own, from the
-# mirror this machine uses, verified with Debian's keyring. Each NAME (linux,
-# glibc, binutils, lua, sqlite, sparse) leaves sources/NAME.* and, last of all,
-# sources/NAME.found, which says what was found and where.
+# Fetches Debian source packages with a separate state of apt, from the mirror that this machine
+# uses, and verifies them with Debian's keyring. Each NAME (linux, glibc, binutils, lua,
+# sqlite, sparse) leaves sources/NAME.* and, last of all, sources/NAME.found, which says what
+# was found and where.
 
 set -eu -o pipefail
 
@@ -25,14 +25,13 @@ mkdir -p "$1/apt" "$1/sources"
 build=$(cd "$1" && pwd)
 shift
 
-# field NAME - of the file that says which source is wanted
+# field NAME - prints a field of the file that pins the source
 field()
 {
 	sed -n "s/^$1=//p" "$top/$pin"
 }
 
-# Package, the version it is tested with, the versions wanted of it, and how to say
-# them.
+# Sets the package, its tested version, a pattern for usable versions, and their description.
 describe()
 {
 	suites=$newer_suites
@@ -71,7 +70,7 @@ find_mirror()
 	[ -r "$keyring" ] || die "$keyring is missing: apt-get install debian-archive-keyring"
 }
 
-# apt-get and apt-cache with the state of one suite.
+# Runs apt-get or apt-cache with the state of one suite.
 private()
 {
 	local suite=$1 tool=$2 dir=$build/apt/$1
@@ -86,7 +85,7 @@ private()
 		-o Acquire::Retries=3 -o Acquire::Languages=none "$@"
 }
 
-# A suite that this mirror lacks is not a failure yet.
+# It is not an error yet if the mirror lacks a suite.
 update()
 {
 	local suite=$1 dir=$build/apt/$1 type
@@ -109,7 +108,7 @@ reason()
 	grep -E '^(E|Err|dpkg-source: error):?' "$1" | head -n 1 || tail -n 1 "$1"
 }
 
-# The versions of the package in the suite that are of the series wanted, ascending.
+# Prints the usable versions of the package in the suite, in ascending order.
 candidates()
 {
 	local suite=$1 kind=Packages
@@ -122,7 +121,7 @@ candidates()
 		grep -E -x -e "$wanted" | sort -V || true
 }
 
-# The pinned version is the same everywhere.
+# The pinned version must have the pinned checksum.
 check_pin()
 {
 	[ "$version" != "$pinned" ] || echo "$(field sha256)  $1" | sha256sum --status -c - ||
@@ -150,7 +149,7 @@ record()
 	echo "sources: $package $version from $suite, signature verified"
 }
 
-# The tarball inside a binary package of sources.
+# Extracts the tarball from a binary package of sources.
 download_binary()
 {
 	local dir=$build/sources/$name.download target=$build/sources/$name.tar.xz member
@@ -190,7 +189,7 @@ download_source()
 	record "$build/sources/$name.dsc"
 }
 
-# is_here OPTION PATTERN - for grep, of the version
+# is_here OPTION PATTERN - is a version that grep finds by these here already?
 is_here()
 {
 	local found=$build/sources/$name.found file version sum
@@ -214,7 +213,7 @@ download()
 	esac
 }
 
-# The version that is pinned, or else the newest one of the first suite with any.
+# Finds the pinned version, or else the newest one in the first suite that has any.
 fetch()
 {
 	local suite version versions other='' other_suite=''

@@ -3,8 +3,8 @@
 #
 # usage: make-sysroot.sh GLIBC-OBJ LINUX LINUX-OBJ BINUTILS SYSROOT
 #
-# Installs what programs are linked against and run with: the C library of the build
-# and the kernel's own headers for user space.
+# Installs the C library of the build and the headers of the patched kernel, to compile, link
+# and run programs.
 
 set -eu
 

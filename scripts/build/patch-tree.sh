@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Brings a source tree to the state that a series of patches and a set of
-# new files describe. The pristine files the series touches are kept in
-# TREE/.codectl/orig, so any change of the series, or --reverse, starts from
-# them; the new state is computed aside and only files that differ are
-# written, so a build sees just what changed.
+# Brings a source tree to the state that a series of patches and a set of new files describe.
+# The pristine versions of changed files are kept in TREE/.codectl/orig; a changed series, or
+# --reverse, starts from them. The new state is computed in another directory, and only files
+# that differ are written, so that a build sees only what has changed.
 
 set -eu -o pipefail
 
@@ -138,7 +137,7 @@ paths_of()
 	[ ! -d "$1" ] || (cd "$1" && find . -type f | sed 's,^\./,,' | sort)
 }
 
-# Replaces by rename: the file may be a hard link shared with another tree.
+# Replaces a file by rename, since it may be a hard link shared with another tree.
 place()
 {
 	mkdir -p "$(dirname "$2")"
@@ -161,7 +160,7 @@ restore()
 	done
 }
 
-# The record of what is about to change comes before the change.
+# Record the change before making it.
 record()
 {
 	local path

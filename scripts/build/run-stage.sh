@@ -3,8 +3,8 @@
 #
 # usage: run-stage.sh NAME BUILDDIR COMMAND...
 #
-# Runs one stage of the build, with its output in logs/NAME.log, and reports how long
-# it took. If it fails, says why in one sentence and shows the end of the log.
+# Runs one stage of the build, with its output in logs/NAME.log, and reports how long it took.
+# If it fails, explains why in one sentence and shows the end of the log.
 
 set -u
 
@@ -12,10 +12,10 @@ name=$1 build=$2
 shift 2
 log=$build/logs/$name.log
 mkdir -p "$build/logs"
-# The stages run their own make, with their own number of jobs.
+# Stages run their own make, with their own number of jobs.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 
-# A stage that was killed by hand needs no explanation.
+# A stage that the user has killed needs no explanation.
 explain()
 {
 	local free

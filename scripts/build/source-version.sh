@@ -3,7 +3,7 @@
 #
 # usage: source-version.sh linux|glibc|binutils TREE-OR-TARBALL
 #
-# Prints the version of a source; refuses a series the patches are not for.
+# Prints the version of a source; refuses versions that the patches are not for.
 
 set -eu -o pipefail
 
@@ -13,7 +13,7 @@ die()
 	exit 1
 }
 
-# The file of that name at the top of the tree or tarball.
+# Prints the file of that name at the top of the tree or tarball.
 top_file()
 {
 	if [ -d "$source" ]; then

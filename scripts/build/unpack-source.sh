@@ -3,8 +3,8 @@
 #
 # usage: unpack-source.sh linux|glibc|binutils TREE-OR-TARBALL DEST [OBJDIR]...
 #
-# Puts the source into DEST, and drops the objects made from what was there: a
-# tarball's dates say nothing about their age.
+# Puts the source into DEST, and removes the objects that were built from the previous source:
+# the dates in a tarball do not tell whether they are older.
 
 set -eu -o pipefail
 
@@ -30,7 +30,7 @@ if [ -d "$source" ]; then
 else
 	tar -x -f "$source" --strip-components=1 -C "$dest.part"
 fi
-# The stock tree shares its files: patch-tree.sh replaces, never writes into one.
+# The stock tree shares its files, since patch-tree.sh replaces files and never overwrites them.
 if [ "$kind" = linux ]; then
 	rm -rf "$dest-stock.part"
 	cp -al "$dest.part" "$dest-stock.part"

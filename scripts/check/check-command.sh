@@ -3,15 +3,15 @@
 #
 # usage: check-command.sh NAME LOG COMMAND...
 #
-# Runs a command as one test and prints TAP. Its output is kept in LOG; if it
-# failed, what it says about that comes first.
+# Runs a command as one test and prints TAP. Its output is kept in LOG; after a failure, its
+# error messages are printed first.
 
 set -u
 
 name=$1 log=$2
 shift 2
 
-# The figures that a failed check is about come before it.
+# The figures for a failed check come before its message.
 why()
 {
 	grep -E -B 12 -A 1 'FAILED|^not ok' "$log" | grep -v '^$' | tail -n 36

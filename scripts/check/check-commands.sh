@@ -3,13 +3,13 @@
 #
 # usage: check-commands.sh TOP [BUILDDIR]
 #
-# Runs the commands of README and of the guide as they stand there, in a directory
-# with all that TOP has and programs with the names that they use; those that build by
-# hand, from ./bootstrap on, in a clone. All of them take hours: COMMANDS is a pattern
-# of those to run. For the others, and without BUILDDIR for all, it only checks that
-# they exist. Prints TAP, with the output of commands as comments.
+# Runs the commands of README and of the guide exactly as written, in a directory that has all of
+# TOP and programs with the names that they use; those that build by hand, from ./bootstrap on,
+# run in a clone. All of them take hours: COMMANDS is a pattern of those to run. For the others,
+# and for all without BUILDDIR, it only checks that they exist. Prints TAP, with the output of
+# commands as comments.
 
-# Functions are run by name.
+# Functions are called by name.
 # shellcheck disable=SC2317
 
 set -u
@@ -29,7 +29,7 @@ make_folder()
 		[ "$entry" = "$top/build" ] || ln -s "$entry" "$work"
 	done
 	[ -z "$build" ] || ln -s "$build" "$work/build"
-	# Threads that wait for one another, and a second for sampling.
+	# Threads that wait for one another, and CPU time for sampling.
 	cat > "$work/prog.c" <<-'END'
 		#include <pthread.h>
 		#include <time.h>
@@ -60,7 +60,7 @@ make_folder()
 	END
 }
 
-# commands PAGE - its indented lines outside of code in C, without comments
+# commands PAGE - prints its indented lines except C code, without comments
 commands()
 {
 	awk '/^```/ { code = !code }
@@ -75,7 +75,7 @@ commands()
 		}' "$1"
 }
 
-# targets ARG... - that make can be asked for them
+# targets ARG... - does the Makefile have them?
 targets()
 {
 	local makefiles=(Makefile.am stages.am) target
@@ -95,7 +95,7 @@ targets()
 	done
 }
 
-# is_there COMMAND - one that builds or tests everything, in parts
+# is_there COMMAND - do the programs and targets exist that it names?
 is_there()
 {
 	local part words
@@ -111,13 +111,13 @@ is_there()
 	done < <(sed -e "s/'[^']*'//g" -e 's/ && /\n/g' <<< "$1")
 }
 
-# A clone has only what is committed.
+# A clone, because it has only what is committed.
 enter_clone()
 {
 	here=$(mktemp -d "$work/clone.XXXXXX") && git clone -q "$top" "$here"
 }
 
-# Where the previous one ended.
+# Runs a command in the directory in which the previous one ended.
 in_folder()
 {
 	# shellcheck disable=SC2016
@@ -126,7 +126,7 @@ in_folder()
 		here=$(cat "$work/folder")
 }
 
-# A shell that is told to exit when it asks for something.
+# Runs a command that starts a shell, and leaves the shell at its prompt.
 in_shell()
 {
 	local status shell
@@ -171,7 +171,7 @@ try()
 	case $1 in
 	./bootstrap*) enter_clone || { result 1 "$1: no clone"; return; } ;;
 	make | "make "[!-]* | mkdir*)
-		# Nothing is built in the tree itself.
+		# Nothing is built in the source tree.
 		[ "$here" != "$work" ] || { look_for "$1"; return; } ;;
 	esac
 	case $1 in
@@ -193,7 +193,7 @@ for page in $pages; do
 	count_before=$count here=$work
 	while read -r command <&7; do
 		try "$command"
-		# The guide's is another program.
+		# The guide uses another program.
 		[ -e yourjit ] || [ ! -e prog ] || cp prog yourjit
 	done 7< <(commands "$page")
 	[ "$count" -gt "$count_before" ]

@@ -3,9 +3,8 @@
 #
 # usage: check-demands.sh TOP
 #
-# Checks that docs/demands.md has a row for each demand, that each row names a test
-# or says why there is none, and that all tests named there or in docs/testing.md
-# exist. Prints what is wrong.
+# Checks that docs/demands.md has a row for each demand, that each row names a test or says why
+# there is none, and that all tests named there or in docs/testing.md exist. Prints errors.
 
 set -u -o pipefail
 
@@ -20,7 +19,7 @@ complain()
 	wrong=1
 }
 
-# The source of a program with tests.
+# Finds the source of a program with tests.
 source_of()
 {
 	local file
@@ -39,8 +38,8 @@ source_of()
 	[ -e "$file" ] && echo "$file"
 }
 
-# A case, or a variant of a fixture: the first or second word in the brackets of
-# a macro at the start of a line.
+# Does the source have a test case or a variant of a fixture of that name?  It is the first or
+# second word in the parentheses of a macro at the start of a line.
 has_case()
 {
 	grep -q -E "^[[:space:]]*[A-Z][A-Z_0-9]*\(([a-z_0-9]+, *)?$2[,)]" "$1"
@@ -81,7 +80,7 @@ check_row()
 	done <<< "$names"
 }
 
-# There the library's tests are listed without its name.
+# That page lists the library's tests without its name.
 check_promises()
 {
 	local name

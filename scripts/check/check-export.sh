@@ -9,7 +9,7 @@
 # and an image after each series for the kernel. Prints TAP.
 # JOBS is the number of parallel jobs.
 
-# Functions are run by name.
+# Functions are called by name.
 # shellcheck disable=SC2317
 
 set -u -o pipefail
@@ -26,10 +26,9 @@ export GIT_COMMITTER_NAME=check GIT_COMMITTER_EMAIL=check@localhost
 linux=$build/linux
 # shellcheck source=checkpatch.sh
 . "$top/scripts/check/checkpatch.sh"
-# Patches come before what they belong to in MAINTAINERS, and before the pages
-# that document them.
+# Files come before their entry in MAINTAINERS and before their documentation.
 mail_types=FILE_PATH_CHANGES,$kernel_types
-# profiled() of the benchmark has arguments that look like one word twice.
+# Arguments of profiled() in the benchmark look like a repeated word.
 selftests_types=$user_types,$harness_types,REPEATED_WORD
 
 # patches_of PROJECT - in all of its series, in the order in which they apply
@@ -82,8 +81,8 @@ changed_by()
 	patches_of "$1" | xargs sed -n 's,^diff --git a/.* b/\(.*\)$,\1,p' | sort -u
 }
 
-# pristine NAME - an unpatched tree that shares its files with the patched one,
-# with a repository of what the series changes
+# pristine NAME - makes an unpatched tree that shares its files with the patched one, with a
+# repository of the files that the series changes
 pristine()
 {
 	local tree=$build/export/$1-tree
@@ -98,7 +97,7 @@ pristine()
 		git -C "$tree" commit -q -m pristine && git -C "$tree" tag pristine
 }
 
-# The differences between the tree that "git am" made and the patched one
+# Prints the differences between the tree made by "git am" and the patched one.
 differences()
 {
 	diff -r -q --no-dereference -x .git -x .codectl \
@@ -126,7 +125,7 @@ check_patches()
 	done | grep .
 }
 
-# Lists accept no longer mails, and nobody reads them.
+# Mailing lists reject longer mails.
 max_mail=120000
 
 sizes()
@@ -135,14 +134,14 @@ sizes()
 		-size +"${max_mail}c" -printf '%f has %s bytes\n' | grep .
 }
 
-# As glibc accepts contributions without an assignment of copyright
+# As glibc requires for contributions without a copyright assignment.
 signed_off()
 {
 	! patches_of glibc | xargs grep -L '^Signed-off-by: .* <.*@.*>$' | grep . &&
 		! patches_of glibc | xargs grep '^+.*Copyright (C) .*Free Software Foundation' | grep .
 }
 
-# codectl_default USE - the tunable's, where configure has $use_codectl so
+# codectl_default USE - prints the tunable's default if configure sets use_codectl to USE
 codectl_default()
 {
 	local tree=$build/glibc default
@@ -159,7 +158,7 @@ can_be_disabled()
 	[ "$(codectl_default no) $(codectl_default yes)" = "0 1" ]
 }
 
-# push TREE PATCHES - by quilt, on the files that the patches change
+# push TREE PATCHES - applies them by quilt to the files that they change
 push()
 {
 	local dir=$build/export/quilt
@@ -170,7 +169,7 @@ push()
 		rm -rf "$dir"
 }
 
-# What is compiled of each step: our objects and what includes what it changes
+# The objects to compile in each step: those of the series, and those that include its changes.
 targets=(kernel/unwind/ mm/ kernel/fork.o fs/ kernel/trace/ arch/x86/ init/)
 
 # compile NAME CONFIG TARGET...
@@ -207,7 +206,7 @@ each_step()
 	done < <(patches_of "$name")
 }
 
-# With the option from the step on that brings it, and without.
+# Without the option, and with it from the step on that adds it.
 linux_step()
 {
 	run "$1 builds" compile with "$with" "${targets[@]}"
@@ -246,7 +245,7 @@ build_linux()
 	result $? "and without"
 }
 
-# Only what a step has changed is recompiled.
+# Each step recompiles only what it has changed.
 glibc_step()
 {
 	run "$1 builds" "$top/scripts/build/build-glibc.sh" "$build/export/glibc-tree" \
@@ -255,7 +254,7 @@ glibc_step()
 
 build_glibc()
 {
-	# What is left of another series may be newer than the pristine files.
+	# Objects of another series may be newer than the pristine files.
 	rm -rf "$build/export/obj-glibc"
 	each_step glibc glibc_step
 	rm -rf "$build/export/obj-glibc"

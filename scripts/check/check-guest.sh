@@ -3,14 +3,13 @@
 #
 # usage: check-guest.sh BUILDDIR fast|debug|coverage [PATTERNS [RESULT]]
 #
-# Runs the guest's tests, or those whose names match one of PATTERNS, in one boot;
-# their TAP goes to results/RESULT.tap (guest-KERNEL). Says which failed. What the
-# coverage kernel and the programs that go with it count comes back to coverage/guest.
+# Runs the guest's tests, or those whose names match one of PATTERNS, in one boot. Their TAP goes
+# to results/RESULT.tap (by default guest-KERNEL). Prints which failed. The counts of the
+# coverage kernel and its programs go to coverage/guest.
 #
-# TEST_SECONDS is how long a test may take; TEST_CYCLES, TRACE_STACKS and
-# FUZZ_CALLS, if set, make tests try longer than usual, and FUZZ_SEED makes them try
-# something else; TEST_SLACK=1 makes tests of shares of time strict, which works on a
-# host that does nothing else.
+# TEST_SECONDS is the time limit of a test. TEST_CYCLES, TRACE_STACKS and FUZZ_CALLS, if set,
+# make tests longer, and FUZZ_SEED changes their random values. TEST_SLACK=1 makes tests of
+# shares of time strict, which needs an otherwise idle host.
 
 set -u
 
@@ -36,7 +35,7 @@ if [ "$kernel" = coverage ]; then
 	gather=(sh /gather-coverage.sh)
 fi
 
-# run RESULT DONE [OPTION] - the tests that are not done yet
+# run RESULT DONE [OPTION] - runs all tests except DONE
 run()
 {
 	"$top/rig/guest/guest.sh" --images "$build/guest" --kernel "$kernel" \
@@ -52,15 +51,15 @@ run()
 		sh /run-tests.sh /tests.list "$each" "$tests" > "$1" 2> "$result.said"
 }
 
-# Once in all that share this directory of results; the summary tells of it.
+# True once per directory of results; the summary reports it.
 may_retry()
 {
 	(set -C; echo "$name: QEMU executed a breakpoint that was gone; consoles:" \
 		"$console.erred, $console" > "$build/results/retried") 2> /dev/null
 }
 
-# The rest of the tests, from the one on that was cut off, by CPUs that take
-# turns: slower, but translated code is never that of another time.
+# Runs the remaining tests, from the one that was cut off, on emulated CPUs that take turns: this
+# is slower, but no CPU executes stale translated code.
 run_rest()
 {
 	local ended status

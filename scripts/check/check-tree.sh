@@ -3,8 +3,8 @@
 #
 # usage: check-tree.sh TOP BUILDDIR
 #
-# Checks what the build has left in the source tree, and the tree itself.
-# Prints TAP. BUILDDIR/logs/tree.before has the output of git before the build.
+# Checks the source tree, and that the build has left nothing in it. Prints TAP.
+# BUILDDIR/logs/tree.before has the output of git before the build.
 
 set -u
 
@@ -23,7 +23,7 @@ files()
 	fi
 }
 
-# Nothing new that git does not ignore.
+# There are no new files that git does not ignore.
 if git -C "$top" status --porcelain > "$build/logs/tree.after" 2>/dev/null; then
 	diff "$build/logs/tree.before" "$build/logs/tree.after" | sed 's/^/# /'
 	result "${PIPESTATUS[0]}" "the build leaves the source tree as it was"
@@ -44,7 +44,7 @@ missing=$(cd "$top" && files | grep -v -E '^LICENSES/|\.patch$|/cases/|/formats/
 [ -z "$missing" ]
 result $? "each file names its licence${missing:+: $(xargs <<< "$missing") does not}"
 
-# The kernel's table defines it; everybody else repeats it.
+# The kernel's table defines the number; everything else must agree.
 numbers=$(cd "$top" && sed -n \
 	-e 's/^+\([0-9]*\)\t64\tcodectl.*/\1/p' \
 	-e 's/^+\?#define __NR_codectl[[:space:]]*\([0-9]*\)/\1/p' \

@@ -3,9 +3,9 @@
 #
 # usage: compare-entry.sh STOCK-OBJDIR PATCHED-OBJDIR BINUTILS
 #
-# Compares, instruction by instruction, the functions on the way from and to user
-# space in two builds of the kernel with the same configuration, and looks at the
-# cost of the hooks in mm. Prints TAP.
+# Compares, instruction by instruction, the functions on the path from and to user space in two
+# builds of the kernel with the same configuration, and checks the cost of the hooks in mm.
+# Prints TAP.
 
 set -u -o pipefail
 
@@ -16,9 +16,8 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck source=tap.sh
 . "$here/tap.sh"
 
-# Addresses of the instructions and of jumps inside the function become
-# relative to the object's own layout: offsets within the function remain,
-# symbols of relocations remain, line tables do not.
+# Makes the code independent of the layout of the object: offsets within the function and symbols
+# of relocations remain, addresses of instructions and line tables do not.
 disassemble()
 {
 	"$tools/objdump" -d -r --no-show-raw-insn --no-addresses \
@@ -27,7 +26,7 @@ disassemble()
 		syscall_count "$1"
 }
 
-# One more system call changes the bound of the table, and nothing else.
+# One more system call only changes the bound of the table.
 syscall_count()
 {
 	local number
@@ -55,7 +54,7 @@ compare()
 	sed 's/^/# /' "$work/diff" | head -n 20
 }
 
-# The comparison must be able to see a difference.
+# Verify that the comparison detects a difference.
 check_comparison()
 {
 	disassemble "$stock" kernel/entry/common.o irqentry_exit > "$work/stock"

@@ -9,8 +9,8 @@
 # if any result of a test after is worse than all its results before, or if a run did
 # not complete.
 #
-# Or lists the tests that have to be repeated: those that fail or differ, or those
-# that do not always give the same result or are worse after.
+# Or lists the tests that have to be repeated: "doubtful" ones fail or differ, "unsettled" ones do
+# not always have the same result or are worse after.
 
 BEGIN {
 	rank["fail"] = 2
@@ -19,14 +19,14 @@ BEGIN {
 	split("pass fail skip none", words)
 }
 
-# What is repeated: one of the kernel's tests is a program with parts.
+# The unit to repeat: a test of the kernel is a program with parts.
 function unit(name)
 {
 	return suite ~ /^kselftest/ ? substr(name, 1, index(name "/", "/") - 1) : name
 }
 
-# Looks at the side's runs of the test: leaves the worst result, the count of each,
-# and whether they were all the same.
+# Sets, for the runs of the test on one side, the worst result, the count of each result, and
+# whether all were the same.
 function judge(side, name,	run, said, times, i)
 {
 	worst[side] = all[side] = ""
@@ -132,7 +132,7 @@ function wanted(name)
 
 END {
 	for (i = 1; i <= nr_names; i++) {
-		# Also those that said nothing the first time.
+		# Also tests without a result in the first run.
 		ran[1, unit(order[i])]
 		judge("before", order[i])
 		judge("after", order[i])

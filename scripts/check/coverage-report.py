@@ -3,28 +3,27 @@
 """
 usage: coverage-report.py LIST PATCHES ROOT:JSON...
 
-Prints which share of lines and branches gcovr's JSON files say was reached, and
-what was not; a source that was built in several ways counts once. Fails if beside
-what LIST names kernel, libcodectl or tools have less than 95 % of their lines or
-90 % of their branches, or if LIST names what is reached or is not there.
+Prints the share of lines and branches that were reached according to gcovr's JSON files, and
+those that were not reached. A source that was built in several ways counts once. Fails if,
+apart from what LIST names, kernel, libcodectl or tools have less than 95 % of their lines or
+90 % of their branches reached, or if LIST names code that was reached or does not exist.
 
-Of files that are not ours count the lines that one of the PATCHES adds. Branches
-count where the line itself has a condition, which its text shows: what macros and
-inlined functions bring to other lines, or have in headers, is not ours.
+In files of upstream projects, only the lines that one of the PATCHES adds count. Branches count
+only if the text of the line has a condition: those that macros and inlined functions add to
+other lines, or have in headers, do not.
 
-A function that gcc has inlined wherever it is called has the branches of all copies, one
-copy after the other, and its callers may decide some of them for good. A branch of its
-source is reached if it was in one of the copies; they are only told apart where there
-are as many branches as a whole number of copies of the line's conditions has. Of several
-builds, whose compilers order branches each in its own way, that counts which reached the
-greatest part.
+A function that gcc has inlined in all its callers has the branches of all copies, one copy after
+the other, and in a copy some of them may always go the same way. A branch of its source is
+reached if it was reached in one of the copies; copies are only distinguished if the number of
+branches is a multiple of that of the conditions of the line. Compilers order branches
+differently, so of several builds the one that reached the largest share of a line counts.
 
-LIST has reasons, and indented below each what it is the reason for:
+LIST has reasons, each followed by indented lines of the code that it applies to:
 
 	FILE FUNCTION: TEXT OF THE LINE
 
-In place of the text, "*" is the whole function. With a "?" in front it depends
-on timing, and may be reached.
+Instead of the text, "*" means the whole function. A "?" in front means that it depends on timing,
+and may be reached.
 """
 import json
 import os
@@ -38,7 +37,7 @@ CHANGED = "kernel/unwind/user.c", "kernel/unwind/deferred.c"
 
 
 class Line:
-    """A line of a source, with the most that one of its builds reached."""
+    """A line of a source, with the best result of its builds."""
 
     def __init__(self, function, text):
         self.function, self.text = function, text
@@ -62,7 +61,7 @@ class Line:
 
 
 def conditions(text):
-    """How many there are in a line, or more; 0 where that cannot be seen."""
+    """Upper bound of the number of branches in the text of a line; 0: unknown."""
     if re.search(r"\b(for|switch)\b|for_each", text):
         return 0
     starts = len(re.findall(r"\b(?:if|while)\b|\?", text))
@@ -81,7 +80,7 @@ def share(part, whole):
 
 
 def read_patches(directory):
-    """The numbers of the lines that a series of patches adds, by the names of files."""
+    """The numbers of the lines that a series of patches adds, by file name."""
     added = {}
     with open(os.path.join(directory, "series"), encoding="utf-8") as series:
         names = [line.strip() for line in series if not line.startswith("#")]
@@ -92,7 +91,7 @@ def read_patches(directory):
 
 
 def apply_patch(text, added):
-    """Adds what one adds, and moves what the ones before have added."""
+    """Adds the lines that one patch adds, and moves those that earlier ones have added."""
     file = None
     for line in text:
         hunk = re.match(r"@@ -(\d+)\S* \+(\d+)", line)
@@ -114,8 +113,8 @@ def apply_patch(text, added):
 
 def functions(texts):
     """
-    Where each begins, and its name: as the compiler does not tell of those that it has
-    inlined, what stands at the beginning of the lines before a brace.
+    The first line and the name of each function. The compiler does not report inlined ones, so this
+    looks for lines with text in the first column before a brace.
     """
     signature, first = "", 0
     for number, text in enumerate(texts, 1):
@@ -130,7 +129,7 @@ def functions(texts):
 
 
 def read_tracefile(argument, added, files):
-    """Adds what was found to files, by their names and numbers of lines."""
+    """Adds the results to files, by file name and line number."""
     root, path = argument.rsplit(":", 1)
     with open(path, encoding="utf-8") as tracefile:
         found_files = json.load(tracefile)["files"]
@@ -142,7 +141,7 @@ def read_tracefile(argument, added, files):
         lines = files.setdefault(file["file"].removeprefix("kernel/src/"), {})
         for found in file["lines"]:
             number = found["line_number"]
-            # Newer ones leave out what is not so.
+            # Newer versions of gcovr leave out members that are false.
             if found.get("gcovr/noncode") or found.get("gcovr/excluded") or \
                file["file"] in CHANGED and number not in added[file["file"]]:
                 continue
@@ -152,7 +151,7 @@ def read_tracefile(argument, added, files):
 
 
 def read_list(path):
-    """Entries as (file, function, text, whether it may be reached)."""
+    """Yields entries as (file, function, text, whether it may be reached)."""
     entry = re.compile(r"\t(\?)?(\S+) (\S+): (.*)$")
     with open(path, encoding="utf-8") as lines:
         for line in lines:
@@ -178,7 +177,7 @@ def row(name, lines):
 
 
 def table(files):
-    """Prints it; returns the parts of the project that are below a bound."""
+    """Prints the table; returns the parts of the project that are below a bound."""
     wrong = []
     print("%-46s %-24s%s" % ("", "lines", "branches"))
     for part in "kernel", "libcodectl", "tools":
@@ -199,7 +198,7 @@ def table(files):
 
 
 def excuse(files, entries):
-    """Marks what the list names; returns what is wrong with the list."""
+    """Marks the code that the list names; returns errors in the list."""
     wrong = []
     for name, function, text, timing in entries:
         named = [line for line in files.get(name, {}).values()

@@ -3,9 +3,9 @@
 #
 # usage: coverage.sh BUILDDIR CC
 #
-# Runs the tests on what counts its branches, in the guest and on the host, and
-# says what they reached: in BUILDDIR/coverage, as HTML and as a table. Fails if
-# it is less than scripts/check/coverage.list allows.
+# Runs the tests on builds that count their branches, in the guest and on the host, and reports
+# what they reached in BUILDDIR/coverage, as HTML and as a table. Fails if it is less than
+# scripts/check/coverage.list allows.
 
 set -u
 
@@ -40,7 +40,7 @@ run_tests()
 		> "$build/results/tool-coverage.tap" || failed=1
 }
 
-# Each where its counts are: clang leaves those of a source where it runs.
+# Run each in its own directory: clang puts the counts into the current directory.
 fuzz_files()
 {
 	for fuzzer in elf_names sframe_elf sframe_rows; do

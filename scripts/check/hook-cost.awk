@@ -2,8 +2,8 @@
 #
 # usage: objdump -dr --no-show-raw-insn FILE | awk -v callee=NAME -f hook-cost.awk
 #
-# Is each call of NAME off the path, after one load of a pointer, its test, and a
-# branch? Prints what it saw; the exit status is 0 if so.
+# Checks that each call of NAME is off the path, after one load of a pointer, its test, and a
+# branch. Prints these instructions; the exit status is 0 if the check passes.
 
 /^ *[0-9a-f]+:\t[a-z]/ {
 	n++
@@ -24,7 +24,7 @@ function is_pointer_test(i)
 	       (insn[i] ~ /^test +%/ && insn[i - 1] ~ /^mov +0x[0-9a-f]+\(%/)
 }
 
-# The branch to the block that the call is in.
+# The branch to the block that contains the call.
 function is_cheap(call,    block, i)
 {
 	for (block = call; block > 1; block--)

@@ -3,12 +3,11 @@
 #
 # usage: lint-build.sh TOP BUILDDIR JOBS
 #
-# The checkers that need build results, or build something themselves: sparse
-# and W=1 on our objects of the kernel, the headers for user space one by one,
-# holes in their structures, and glibc's own checks of the patched library.  Prints
-# TAP.
+# Runs the checkers that need build results, or build something themselves: sparse and W=1 on
+# the objects of the series, the headers for user space one by one, a search for holes in
+# their structures, and glibc's own checks of the patched library.  Prints TAP.
 
-# Functions are run by name.
+# Functions are called by name.
 # shellcheck disable=SC2317
 
 set -u -o pipefail
@@ -33,7 +32,7 @@ our_sources()
 	echo kernel/unwind/user.c kernel/unwind/deferred.c | xargs -n 1
 }
 
-# Debian 12's is too old for this kernel.
+# Debian 12's sparse is too old for this kernel.
 build_sparse()
 {
 	[ -x "$sparse" ] && return
@@ -54,7 +53,7 @@ check_objects()
 	! grep -E 'warning|error' "$log"
 }
 
-# Each header alone, by the kernel's own test.
+# Compiles each header alone, by the kernel's own test.
 check_headers()
 {
 	local log=$build/logs/lint-headers.log
@@ -65,7 +64,7 @@ check_headers()
 		{ echo "codectl.h was not tested"; return 1; }
 }
 
-# The same for 32 bits as for 64, without holes.
+# The layout has no holes, and is the same for 32 and 64 bits.
 check_holes()
 {
 	local dir bits header=include/uapi/linux/codectl.h
@@ -89,7 +88,7 @@ check_holes()
 	return "$1"
 }
 
-# It is linked from the objects of the 64-bit one, which have tables.
+# The x32 vDSO must have no table, though it is linked from the objects of the 64-bit one.
 check_x32_vdso()
 {
 	local log=$build/logs/lint-vdso.log dir=arch/x86/entry/vdso/vdso64
@@ -100,7 +99,7 @@ check_x32_vdso()
 		! "$tools/readelf" -SW "$obj/$dir/vdsox32.so.dbg" | grep '\.sframe'
 }
 
-# A test of glibc's, by its result.
+# Checks the result of a test of glibc.
 check_glibc()
 {
 	local dir=$build/glibc/$1 test=$build/obj/glibc/$1$2

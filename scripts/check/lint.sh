@@ -3,10 +3,10 @@
 #
 # usage: lint.sh TOP BUILDDIR
 #
-# Runs the checkers of style over the tree; those of the kernel come from the
-# patched tree in BUILDDIR. Those that need what is built are in lint-build.sh,
-# quilt and git am in check-export.sh; the exported names, the ABI and the header
-# of libcodectl (as C and C++) in its own tests.  Prints TAP.
+# Runs style checkers on the tree; those of the kernel are taken from the patched tree in
+# BUILDDIR. Checkers that need build results are in lint-build.sh, quilt and git am in
+# check-export.sh; libcodectl's own tests check its exported names, its ABI and its header (as
+# C and C++).  Prints TAP.
 
 set -u
 
@@ -17,15 +17,15 @@ linux=$build/linux
 # shellcheck source=checkpatch.sh
 . "$top/scripts/check/checkpatch.sh"
 
-# What a patch of a series that is not mailed does not need.
+# Requirements for mailed patches only.
 series_types=MISSING_SIGN_OFF,NO_AUTHOR_SIGN_OFF,FILE_PATH_CHANGES,COMMIT_LOG_LONG_LINE
-# Sources that are not below tools/ are taken for the kernel's.
+# checkpatch takes sources outside tools/ for kernel code.
 user_types+=,PREFER_KERNEL_TYPES,ENOSYS,STRCPY
 # Stand-ins have the form of their kernel counterparts.
 shim_types=COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED,MACRO_WITH_FLOW_CONTROL
 shim_types+=,MEMORY_BARRIER
 
-# The order of man-pages(7) is not that of mdoc(7).
+# The order of sections is that of man-pages(7), not of mdoc(7).
 # shellcheck disable=SC2317
 check_page()
 {
@@ -33,8 +33,8 @@ check_page()
 		! man --warnings -E UTF-8 -Tutf8 -Z -l "$@" 2>&1 > /dev/null | grep .
 }
 
-# Fo and Nd are macros of the manual pages, filp is the kernel's, fpr LuaJIT's, and cheduling
-# what is left of a pattern.
+# Fo and Nd are macros of the manual pages, filp is used in the kernel, fpr in LuaJIT, and
+# cheduling is part of a pattern.
 # shellcheck disable=SC2317
 check_spelling()
 {

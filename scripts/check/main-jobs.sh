@@ -3,9 +3,9 @@
 #
 # usage: main-jobs.sh BUILDDIR [ROUNDS]
 #
-# Runs the main job ten times in a row, or ROUNDS times, while another process uses
-# as much CPU as it can, and reports each result. The output is in
-# results/demo-ROUND.tap, and for failed runs in results/failed as well.
+# Runs the main job ROUNDS times in a row (default 10), while another process uses as much CPU
+# as it can, and reports each result. The output goes to results/demo-ROUND.tap, and for failed
+# runs to results/failed as well.
 
 set -u
 

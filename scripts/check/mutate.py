@@ -1,21 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Changes single lines of the sources, and demands that a test fails for each.
+"""Changes single lines of the sources, and checks that a test fails for each change.
 
 usage: mutate.py lists TOP
        mutate.py [-j JOBS] [-k PATTERN] host TOP WORKDIR
        mutate.py [-j JOBS] [-k PATTERN] guest TOP WORKDIR BUILDDIR
 
-What is changed, and which test has to notice, is in scripts/check/mutations/*.list,
-a line each:
+Each line of scripts/check/mutations/*.list has a change and the test that has to fail:
 
     FILE :: TEST :: OLD => NEW
 
-OLD has to be found exactly once, where any space stands for any other, so that no
-line of a list goes out of date unnoticed: "lists" sees to that, and to nothing
-else.  All of it happens in copies of the tree in WORKDIR.  The tests have to
-pass there as long as nothing is changed; a change that does not compile is an
-error.  Prints TAP.
+OLD has to be found exactly once (any white space matches any other), so that lines of a list
+do not become stale unnoticed; "lists" only checks that.  Changes are made in copies of the
+tree in WORKDIR, where the tests first have to pass without a change.  A change that does
+not compile is an error.  Prints TAP.
 """
 import argparse
 import fnmatch
@@ -28,7 +26,7 @@ import sys
 import threading
 import time
 
-# What the tests on the host are made of.
+# The directories that tests on the host are built from.
 HOST_PARTS = ["kernel/src", "libcodectl", "rig/host", "tools",
               "scripts/check/mutations"]
 
@@ -42,7 +40,7 @@ class Mutation:
         return "%s: %s => %s" % (self.file, self.old, self.new or "nothing")
 
     def apply(self, text):
-        """The text with the change, or None if it is not there once."""
+        """Returns the changed text, or None if OLD is not there exactly once."""
         words = [re.escape(word) for word in self.old.split()]
         places = list(re.finditer(r"\s+".join(words), text))
         if len(places) != 1:
@@ -83,7 +81,7 @@ class Report:
             self.failed += not passed
             for line in said.splitlines()[-20:]:
                 print("# " + line)
-            # What comes after a # is no name.
+            # A # would end the name.
             print("%sok %d %s" % ("" if passed else "not ", self.count,
                                   name.replace("#", "No.")), flush=True)
 
@@ -93,7 +91,7 @@ class Report:
 
 
 def run(command, cwd, seconds, env=None):
-    """Status, or None if it took too long, and what was said."""
+    """Returns the status, or None if it took too long, and the output."""
     with subprocess.Popen(command, cwd=cwd, env=env, text=True,
                           errors="replace", stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -108,7 +106,7 @@ def run(command, cwd, seconds, env=None):
 
 
 def write(path, text):
-    """A new file: the old one may be linked from elsewhere."""
+    """Writes a new file, since the old one may have other hard links."""
     if os.path.exists(path):
         os.unlink(path)
     with open(path, "w", encoding="utf-8") as file:
@@ -121,7 +119,7 @@ def read(path):
 
 
 class Place:
-    """A copy of the tree in which one mutation at a time is tried."""
+    """A copy of the tree, in which mutations are tried one at a time."""
 
     def __init__(self, top, where):
         self.top, self.where = top, where
@@ -157,14 +155,14 @@ class Place:
 
     @staticmethod
     def noticed(test, status, said):
-        """What the test failed by; None if it is not the test that failed."""
+        """How the test failed; None if something other than the test failed."""
         failed = re.search(r"^\s*not ok \d+ (- )?(.*)$", said, re.M)
         if failed:
             return failed.group(2)
         if "check-dmesg: splat" in said:
             return "a splat"
         ended = re.search(r"^# end %s (\d+)$" % re.escape(test), said, re.M)
-        # Before it comes to the test, too: the unchanged kernel came there.
+        # Also if the test was not reached, since the unchanged kernel reached it.
         hangs = "guest: no end within" in said
         if status is None or hangs or ended and ended.group(1) == "137":
             return "time"
@@ -206,7 +204,7 @@ def copy_for_host(top, where):
 
 
 class GuestPlace(Place):
-    """Objects of the kernel, of a changed file among them, and a guest to boot."""
+    """The objects of a kernel with one changed file, and a guest to boot."""
 
     def __init__(self, top, where, build):
         super().__init__(top, where)
@@ -228,7 +226,7 @@ class GuestPlace(Place):
 
 
 def check_list(top, mutations, report, name):
-    """Does each line say something of the sources as they are?"""
+    """Does each line apply to the current sources?"""
     stale = [mutation.where for mutation in mutations
              if mutation.apply(read(os.path.join(top, mutation.file))) is None]
     report.result(not stale, "what %s changes is there once" % name,
@@ -236,7 +234,7 @@ def check_list(top, mutations, report, name):
 
 
 def in_each(places, work, items, report):
-    """Does work(place, item) for all items, one at a time in each place."""
+    """Calls work(place, item) for all items, one at a time in each place."""
     left = queue.Queue()
     for item in items:
         left.put(item)
@@ -249,7 +247,7 @@ def in_each(places, work, items, report):
                 return
             try:
                 work(place, item)
-            # What is not done fails, whatever was the matter.
+            # Any error is a failure of the item.
             except BaseException as wrong:  # pylint: disable=broad-except
                 report.result(False, "%s: %r" % (item, wrong))
 
@@ -262,7 +260,7 @@ def in_each(places, work, items, report):
 
 
 def try_all(places, mutations, report):
-    """In each place, tests that pass unchanged, then what they have to notice."""
+    """Runs the unchanged tests, then the mutations of those that pass."""
     tests = list(dict.fromkeys(mutation.test for mutation in mutations))
     works = set()
 
@@ -270,7 +268,7 @@ def try_all(places, mutations, report):
         if place.try_unchanged(test, report):
             works.add(test)
 
-    # What the first one is built of the others are, too.
+    # Build in the first place, and copy the result to the others.
     in_each(places[:1], try_test, tests[:1], report)
     for place in places[1:]:
         shutil.rmtree(place.where, ignore_errors=True)

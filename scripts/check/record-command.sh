@@ -3,8 +3,8 @@
 #
 # usage: make check test-wrapper=.../record-command.sh
 #
-# The wrapper of glibc's tests: adds the command to NAME.command next to the test's
-# NAME.out, so that it can be run elsewhere, too, and runs it.
+# A wrapper of glibc's tests: appends the command to NAME.command next to the test's NAME.out, so
+# that it can be run elsewhere as well, and runs it.
 
 out=$(readlink /proc/$$/fd/1)
 case $out in

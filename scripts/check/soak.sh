@@ -3,20 +3,25 @@
 #
 # usage: soak.sh BUILDDIR
 #
-# Runs the guest's tests again and again, ROUNDS times (default 5) on each
-# kernel: races that a single run misses show up here. Then some for longer:
-# 100,000 stacks out of a buffer that overflows, 10,000 times names on demand,
-# 10,000 objects that come and go (memory by slab counters on the fast kernel, by
-# kmemleak on the other), 100,000 random calls of each of 10 random seeds (or those
-# in FUZZ_SEEDS), a million random operations on files with tables, 10,000 processes
-# that use one and are gone, the commands of README and of the guide, the decoder against its
-# oracles in every file, what is fuzzed on the host, each for FUZZ_SECONDS (default
-# 600), changes of single lines that tests have to notice, others' suites on kernel
-# and C library with and without our patches, each step of the series, what of the
-# sources the tests reach, the checkers of style, and "make distcheck".
+# Runs the guest's tests ROUNDS times (default 5) on each kernel, to find races that a single run
+# misses. Then runs longer tests:
+# - 100,000 stacks from a buffer that overflows;
+# - 10,000 requests for names;
+# - 10,000 objects that come and go (memory is checked by slab counters on the fast kernel, by
+#   kmemleak on the other one);
+# - 100,000 random calls for each of 10 random seeds (or those in FUZZ_SEEDS);
+# - a million random operations on files with tables;
+# - 10,000 short-lived processes that use a table;
+# - the commands of README and of the guide;
+# - the decoder against its oracles in every file;
+# - all fuzzers on the host, each for FUZZ_SECONDS (default 600);
+# - changes of single lines that tests have to notice;
+# - upstream test suites on kernel and C library with and without the patches;
+# - each step of the series;
+# - coverage, the style checkers, and "make distcheck".
 #
-# The output of failed runs stays in results/failed, with the console. A second boot
-# that the emulator's breakpoint has cut off is a failure, too.
+# The output of failed runs stays in results/failed, with the console. A second boot that the
+# emulator's breakpoint has cut off is a failure, too.
 
 set -u
 
@@ -24,7 +29,7 @@ build=$1
 top=$(cd "$(dirname "$0")/../.." && pwd)
 failed=0 retried=0
 
-# step NAME COMMAND... - says how long it took
+# step NAME COMMAND... - runs it and reports how long it took
 step()
 {
 	local name=$1 start=$SECONDS said='done'

@@ -3,15 +3,14 @@
 #
 # usage: suites.sh BUILDDIR [SUITE]...
 #
-# Runs others' tests before and after our patches: the kernel's selftests in the
-# guest, on the kernel without and with them; glibc's on this machine, and those
-# of its elf and dlfcn tests that are a single command in the guest too. Prints
-# TAP, a line for each suite, which is "not ok" if a test fails only after or a
-# guest died, and then a table. What failed or differed is run once more on both
-# sides, and what is still not alike until it has been repeated REPEATS times
-# (default 5).
+# Runs upstream tests before and after the patches: the kernel's selftests in the guest, on the
+# kernel without and with them; glibc's tests on this machine, and those of its elf and dlfcn
+# tests that are a single command in the guest as well. Prints TAP, a line for each suite,
+# which is "not ok" if a test fails only after the patches or a guest died, and then a table.
+# Tests that failed or differed are run once more on both sides; those that still differ are
+# repeated up to REPEATS times (default 5).
 #
-# TEST_SECONDS is how long a test in the guest may take (default 900).
+# TEST_SECONDS is the time limit of a test in the guest (default 900).
 
 set -u
 shopt -s extglob
@@ -44,15 +43,14 @@ in_guest()
 	echo "$clean: the-kernel-log" >> "$log"
 }
 
-# Each runs a suite, or some tests of it, and leaves what it said in its log:
-# run_KIND SUITE SIDE N [TEST]...
+# run_KIND SUITE SIDE N [TEST]... - runs a suite, or some tests of it; the output is in its log
 run_kselftest()
 {
 	in_guest "$1" "$2" "$3" -- sh /run-suite.sh kselftest "$each" \
 		"${1#kselftest-}" "${@:4}"
 }
 
-# The programs with their modules and libraries, at their place, and commands.
+# The test programs with their modules and libraries, at their original paths, and the commands.
 run_guest_glibc()
 {
 	local side=$2 tree=$obj/glibc-guest from
@@ -97,8 +95,8 @@ run_glibc()
 	[ $status -eq 124 ] || echo "PASS: the-run" >> "$log"
 }
 
-# In the directory alone: a check of all would install glibc for the tests that
-# run in a container, and Debian's source lacks the manual for that.
+# Only in this directory: a full check would install glibc for the tests that run in a container,
+# and Debian's source lacks the manual for that.
 glibc_make()
 {
 	local source
@@ -125,7 +123,7 @@ once()
 	done
 }
 
-# compare SUITE VARIABLE=VALUE - of all runs until now
+# compare SUITE VARIABLE=VALUE - compares all runs so far
 compare()
 {
 	awk -v suite="$1" -v "$2" -f "$top/scripts/check/compare-suites.awk" \

@@ -2,10 +2,10 @@
 #
 # Counts the results in TAP streams: usage awk -f tap-summary.awk FILE...
 #
-# Prints each failing test by name, with what its program said before, and at
-# last "N passed, N failed". A test that was skipped, was planned and gave no
-# result, or whose program ended badly without naming a failing test, has
-# failed; so has a file without a result, or with neither plan nor frame.
+# Prints each failing test by name, with the preceding output of its program, and at the end
+# "N passed, N failed". A test counts as failed if it was skipped, if it was planned and gave
+# no result, or if its program failed without naming a failing test; so does a file without a
+# result, or with neither plan nor frame.
 
 function failure(name,	i, first)
 {
@@ -18,8 +18,8 @@ function failure(name,	i, first)
 	nr_said = 0
 }
 
-# All names, but of what was said only so much that the end of a run can be
-# read: the last lines of each, evenly.
+# Prints all names, but only the last lines of the output of each, the same number for all, so
+# that the summary of a run stays readable.
 function print_failures(	i, j, each)
 {
 	for (i = 1; i <= failed; i++)
@@ -126,7 +126,7 @@ program == "" { next }
 	next
 }
 
-# A subtest, of KUnit for example: only that it was skipped its suite does not say.
+# A subtest, of KUnit for example: its suite reports all results except skips.
 /^[ \t]+(not )?ok [0-9]+.*# *[Ss][Kk][Ii][Pp]/ {
 	title = $0
 	sub(/^[ \t]+(not )?ok [0-9]+ *(- )?/, "", title)

@@ -17,7 +17,7 @@ result()
 	fi
 }
 
-# run NAME COMMAND... - says what the command said if it fails
+# run NAME COMMAND... - prints the output of the command if it fails
 run()
 {
 	what=$1

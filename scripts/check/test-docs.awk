@@ -2,12 +2,12 @@
 #
 # usage: awk -f test-docs.awk RESULT.tap... PAGE.md
 #
-# Prints the page with the tests counted by the results.  A row of a table has them
-# first in its last cell, "N tests" or "N cases", and names the programs in the cell
-# before, up to a semicolon: `NAME`, `make check-NAME` or `T=NAME`.  One of which a
-# program has no result stays as it is.
+# Prints the page with the numbers of tests updated from the results.  The last cell of a table
+# row begins with "N tests" or "N cases"; the cell before names the programs, up to a
+# semicolon: `NAME`, `make check-NAME` or `T=NAME`.  A row with a program that has no result is
+# not changed.
 
-# The most of several runs: some tests are left out on the debug kernel.
+# Use the maximum of several runs, since some tests are left out on the debug kernel.
 function end_program()
 {
 	if (program != "" && seen > nr[program])
@@ -20,11 +20,11 @@ function begin_program(name)
 	end_program()
 	program = name
 	seen = 0
-	# KUnit's suites are one result each, with a line for each case within.
+	# A KUnit suite is one result, with a nested line for each case.
 	result = name ~ /^kunit-/ ? "^    (not )?ok [0-9]" : "^(not )?ok [0-9]"
 }
 
-# How many results it has, linked in @ways ways; 0 if there are none of one.
+# Return: the number of its results, linked in @ways ways; 0 if one of these has none.
 function results_of(name, ways,	sum, i, linked)
 {
 	if (!(name in nr) && ("libcodectl-" name) in nr)
@@ -40,7 +40,7 @@ function results_of(name, ways,	sum, i, linked)
 	return sum
 }
 
-# How many the programs of the cell have; 0 if there are none of one.
+# Return: the number of results of the programs in the cell; 0 if one of these has none.
 function count(cell,	ways, sum, n, name)
 {
 	ways = cell ~ /also static and static-pie/ ? 3 : 1
@@ -50,7 +50,7 @@ function count(cell,	ways, sum, n, name)
 		cell = substr(cell, RSTART + RLENGTH)
 		sub(/^(make .*)?T=/, "", name)
 		sub(/^make check-/, "", name)
-		# Of a command that runs more than the row is about.
+		# A command that runs more than this row describes.
 		if (name ~ / /)
 			continue
 		n = results_of(name, ways)

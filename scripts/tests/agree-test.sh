@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests what compares the stacks of a whole machine with those of libdwfl: recordings that
-# a program makes of its own stack, and what of them counts. Prints TAP.
+# Tests the comparison of a whole machine's stacks with those of libdwfl, with recordings that a
+# program makes of its own stack. Prints TAP.
 #
-# What is called by its name looks unreachable:
+# Functions called by name look unreachable:
 # shellcheck disable=SC2317
 
 set -u
@@ -22,7 +22,7 @@ compile()
 	(cd "$agree" && cc -O2 -D_GNU_SOURCE -Wall -o "$work/$1" "${@:2}")
 }
 
-# check STATUS KIND [OPTION]... - of 100 samples
+# check STATUS KIND [OPTION]... - runs stackcheck on 100 samples
 check()
 {
 	local expected=$1 status
@@ -52,7 +52,7 @@ run "... is not explained" says 1 unexplained
 run "processes that have mapped what is not there are left out" check 1 gone -a
 run "... all of them" says 100 "of files that are not here"
 run "... which is a failure where all files have to be there" check 2 gone
-# What /proc/codectl_files says of the files of this program.
+# /proc/codectl_files for the files of this program.
 list()
 {
 	ldd "$work/selfdump" | grep -o '/[^ ]*' | xargs realpath
@@ -95,7 +95,7 @@ run "... is explained" says 100 "explained: before a signal"
 run "... by what the sample was taken in" check 1 ahead -a -m 0
 run "... and else not" says 100 unexplained
 
-# judged STATUS REGEX KIND SAMPLES - where 1250 are asked for
+# judged STATUS REGEX KIND SAMPLES - runs agree.sh, which requires 1250 samples
 judged()
 {
 	local status

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that bench-report.awk lets no bound pass that does not hold. Prints TAP.
+# Tests that bench-report.awk reports each bound that does not hold. Prints TAP.
 
 set -u
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that check-guest.sh goes on after one kind of oops only, once, and says
-# so. Its guest is one of paper: the first boot leaves the console and the results
-# of a case, the second one those of a clean run. Prints TAP.
+# Tests that check-guest.sh continues after one kind of oops only, once, and reports it. The guest
+# is a stand-in: its first boot leaves the console and the results of a test case, the second
+# one those of a clean run. Prints TAP.
 
 set -u
 
@@ -40,7 +40,7 @@ printf '#!/bin/sh\necho a /a\necho b /b\n' > "$work/top/rig/guest/list-tests.sh"
 chmod +x "$work/top/rig/guest/guest.sh" "$work/bin/qemu-system-x86_64"
 export PATH=$work/bin:$PATH GUEST=$work QEMU_VERSION=7.2.22 RUNS="QEMU emulates the machine"
 
-# oops KIND CODE - what the kernel says of it
+# oops KIND CODE - prints the kernel's messages for it
 oops()
 {
 	printf '[   61.2] %s\r\n' "Oops: $1: 0000 [#1] SMP NOPTI" \

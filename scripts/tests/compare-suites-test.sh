@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that what others' suites say is read and compared as it has to be.
-# Prints TAP.
+# Tests that the results of upstream suites are read and compared correctly. Prints TAP.
 
 set -u
 
@@ -23,7 +22,7 @@ reads()
 	result $? "$1"
 }
 
-# runs BEFORE... AFTER... - words like "pass:a/b", as many runs before as after
+# runs BEFORE... AFTER... - words like "pass:a/b"; the same number of runs before and after
 runs()
 {
 	local i n=$(($# / 2)) side=before

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that coverage-report.py finds what was not reached, and nothing else.
+# Tests that coverage-report.py finds the code that was not reached, and nothing else.
 # Prints TAP.
 
 set -u
@@ -38,7 +38,7 @@ cat > "$work/patches/1.patch" <<'EOF'
 +		return 0;
  	return 0;
 EOF
-# What moves the lines of the one before, and changes one of them.
+# A patch that moves the lines of the previous one, and changes one of them.
 cat > "$work/patches/2.patch" <<'EOF'
 --- a/kernel/unwind/user.c
 +++ b/kernel/unwind/user.c
@@ -54,7 +54,7 @@ cat > "$work/patches/2.patch" <<'EOF'
 EOF
 printf '# in this order\n1.patch\n2.patch\n' > "$work/patches/series"
 
-# lines NUMBER:COUNT[:BRANCH,BRANCH...]... - as gcovr has them
+# lines NUMBER:COUNT[:BRANCH,BRANCH...]... - prints them in gcovr's format
 lines()
 {
 	local line number times branches
@@ -66,7 +66,7 @@ lines()
 	done | sed 's/, $//'
 }
 
-# file NAME FUNCTIONS LINE... - a source, with the functions that have code of their own
+# file NAME FUNCTIONS LINE... - a source, with the functions that are not only inlined
 file()
 {
 	local name=$1 functions=$2
@@ -79,8 +79,8 @@ file()
 
 whole=('4:2:1,1' 5:1 6:1)
 
-# expect NAME STATUS OUTPUT, with entries of the list on standard input, of the
-# tracefiles $work/*.json
+# expect NAME STATUS OUTPUT - runs it on the tracefiles $work/*.json, with entries of the list on
+# standard input
 expect()
 {
 	local output status reports=()
@@ -96,7 +96,7 @@ expect()
 	result $? "$1"
 }
 
-# tools FUNCTIONS LINE... - those of tools; all else was reached
+# tools FUNCTIONS LINE... - a tracefile with these for tools; everything else was reached
 tools()
 {
 	rm -f "$work"/*.json

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that the documents agree with what was measured, and name no command that
-# is not there. Prints TAP.
+# Tests that the documents agree with the measurements, and name only commands that exist.
+# Prints TAP.
 
 set -u
 
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=../check/tap.sh
 . scripts/check/tap.sh
 
-# The bounds that were missed the last time, by the table that bench.sh writes.
+# The bounds that were missed in the last run, according to the table that bench.sh writes.
 # shellcheck disable=SC2016
 missed=$(awk -F '|' '/figures: Bounds/, /<!-- end/ { if ($7 ~ /MISSED/) print $2 }' \
 	docs/performance.md | xargs)
@@ -27,7 +27,7 @@ listed=$(awk -F ' *[|] *' '/figures: Bounds/, /<!-- end/ { if ($2 ~ /^[a-z]/) pr
 [ "$listed" = "$(sed -n 's/^\([a-z][^\t]*\)\t.*/\1/p' rig/bench/bounds | xargs)" ]
 result $? "... and has each bound: $listed"
 
-# Figures of the benchmark are in the page for which bench.sh writes them.
+# Figures of the benchmark are only in the page to which bench.sh writes them.
 typed=$(grep -n -E '[0-9] ?(ns|µs|insns)\b' README.md docs/testing.md docs/demands.md \
 	docs/adding-codectl-to-your-jit.md)
 [ -z "$typed" ]
@@ -91,7 +91,7 @@ printf '%s\n' 'ok 1 x' 'ok 2 y' 'ok 3 z' 1..3 | tee "$work/libcodectl-c_test.tap
 	expect_count "no other number" '`a_test`' '9 of 9' '9 of 9'
 }
 
-# What docs/debian.md has for a machine with the packages, and in a comment.
+# Commands in docs/debian.md for a machine with the packages, and in comments.
 commands=$(sed -n '/that kernel booted:$/,/^The service/s/^    //p' docs/debian.md |
 	sed 's/  *# or once: /\n/; s/^apt /&-y /')
 [ "$(wc -l <<< "$commands")" = 4 ]

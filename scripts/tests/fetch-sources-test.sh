@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests which version fetch-sources.sh takes, from a mirror that is a directory of
-# suites with packages; apt-get and apt-cache are stand-ins that know no other.
-# Prints TAP.
+# Tests which version fetch-sources.sh takes. The mirror is a directory of suites with packages,
+# the only ones that stand-ins for apt-get and apt-cache know. Prints TAP.
 
 set -u
 
@@ -16,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 export MIRROR=$work/mirror
 build=$work/build
 
-# The version of a package is what its file's name says.
+# The version of a package is its file name.
 make_apt()
 {
 	mkdir -p "$work/bin" "$work/top/scripts/build" "$work/top/kernel" "$work/top/demo"
@@ -95,7 +94,7 @@ pin_linux()
 		https://example.org/linux-7.3.4.tar.xz
 }
 
-# suites SUITE:VERSION[,VERSION]... - all that the mirror has
+# suites SUITE:VERSION[,VERSION]... - sets the contents of the mirror
 suites()
 {
 	local suite version
@@ -194,7 +193,7 @@ test_source_package()
 	fresh "no version of the series" 1 '' 'has lua5.4 5.4.y (looked in trixie)' lua
 }
 
-# Those of this tree, by the script's own reading of them.
+# The pins of this tree, as the script itself reads them.
 test_pins()
 {
 	local file wrong=''

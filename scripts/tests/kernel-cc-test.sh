@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that kernel-cc.sh compiles by the compiler's cache, but for what that cannot
-# tell from something else. Prints TAP.
+# Tests that kernel-cc.sh uses the compiler cache, except for files whose changes the cache cannot
+# detect. Prints TAP.
 
 set -u
 
@@ -28,7 +28,7 @@ compile()
 	"$@" gcc -Wp,-MMD,out.d -c -o out.o "$file"
 }
 
-# has WORD COMMAND... - whether the object has what the image is now
+# has WORD COMMAND... - does the object contain WORD after the image was changed to it?
 has()
 {
 	echo "$1" > image

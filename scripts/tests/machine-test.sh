@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests what judges the stacks of the Debian machine: which are complete, by the
-# mappings that perf tells of, what the others end in, and the table. Prints TAP.
+# Tests the programs that judge the stacks of the Debian machine: which stacks are complete,
+# according to the mappings that perf reports, where the others end, and the table. Prints TAP.
 
 set -u
 
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck source=../check/tap.sh
 . "$here/../check/tap.sh"
 
-# judged NAME FACTS FILE... - with more options in front of the files
+# judged NAME FACTS [OPTION]... FILE...
 judged()
 {
 	"$machine/stacks.py" --ends "$work/ends" --exe '/usr/bin/(prog|other)' \
@@ -22,7 +22,7 @@ judged()
 	result "${PIPESTATUS[0]}" "$1"
 }
 
-# A program from 0x5000 on, of which offset 0x1000 is mapped, and a library.
+# A program at 0x5000, mapped from offset 0x1000 on, and a library.
 mapped()
 {
 	cat <<-END
@@ -248,7 +248,7 @@ judged "of stacks with times too the numbers count" "$(printf '%s\n' 'samples 3'
 [ "$(cat "$work/folded")" = 'prog+0x1020;f 700000' ]
 result $? "... and the times are drawn"
 
-# A program that has no CFI for one function, and for another what SFrame has no form for.
+# A program with a function without CFI, and another one whose CFI SFrame cannot express.
 mkdir -p "$work/root/usr/bin"
 cat > "$work/cfi.c" <<-END
 	int main(void) { return 0; }
@@ -290,7 +290,7 @@ judged "a function that SFrame has no form for, where a stack ends" "$(printf '%
 	'complete 0' 'none 0' 'gone 0' 'lost 0' 'ends 1 saved (prog), whose CFA cannot be had' \
 	'ends 1 main (prog)' 'ends 1 word (prog)')" --root "$work/root" "$work/saved"
 
-# Its own program: where it is entered, and where its only thread ends.
+# ends.py on a program built here, and on the C library.
 cat > "$work/prog.c" <<-END
 	int main(void) { return 0; }
 END
@@ -303,7 +303,7 @@ libc=$(cc -print-file-name=libc.so.6)
 [ "$("$machine/ends.py" '' "$(realpath "$libc")" | wc -l)" -ge 2 ]
 result $? "... and what clone() and clone3() of the C library leave"
 
-# table NAME STATUS TABLE - of the facts in standard input; prog and others are known
+# table NAME STATUS TABLE - for the facts on standard input; prog and other are expected
 table()
 {
 	cat > "$work/table.facts"
@@ -314,7 +314,7 @@ table()
 	sed 's/^/# /' "$work/difference"
 }
 
-# fails NAME REGEX - what the facts in standard input are a failure for, "" being none
+# fails NAME REGEX - the failures for the facts on standard input; "": none
 fails()
 {
 	cat > "$work/table.facts"
@@ -423,7 +423,7 @@ awk -f "$machine/matrix/fold.awk" "$work/perf" | sort | diff - <(printf '%s\n' '
 	'perl;[unknown];f(int: char);[perl];Perl_av_shift;do_it 1') | sed 's/^/# /'
 result "${PIPESTATUS[2]}" "what perf script prints, folded"
 
-# tables NAME STATUS REGEX - of what stand-ins for codectl and its oracle do
+# tables NAME STATUS REGEX - runs tables.sh with stand-ins for codectl and its oracle
 tables()
 {
 	"$machine/tables.sh" "$work/root" "$work/codectl" "$work/oracle" "$work/results" \
@@ -455,7 +455,7 @@ tables "tables that are wrong" 1 '^FAILED: .*larger'
 rm "$work/root/usr/lib/libLLVM.so.19.1"
 tables "an image without the largest library" 1 '^FAILED: .*there is a libLLVM'
 
-# shares NAME STATUS SAMPLES COMPLETE CALLED COMPLETE - of a recording that is to be whole
+# shares NAME STATUS SAMPLES COMPLETE CALLED COMPLETE - for a recording that must be complete
 shares()
 {
 	printf '%s\n' "samples $3" "complete $4" "called $5" "called-complete $6" > "$work/new.facts"
@@ -473,7 +473,7 @@ shares "... one of those that compiled code has called" 1 2000 1980 1000 998
 shares "... too few of these" 1 2000 1980 999 999
 shares "... none at all" 1 0 0 0 0
 
-# ways NAME STATUS WAY INSTRUCTIONS - beside a million as it is
+# ways NAME STATUS WAY INSTRUCTIONS - compared with a million for the unprepared engine
 ways()
 {
 	printf '%s\t%d\t%d\t%d\n' 'Engine 1, as it is|-' 1000000 40 5000 "Engine 1, $3|new" "$4" 42 5100 \
@@ -489,7 +489,7 @@ ways "what one per cent costs" 0 preload 1010000
 ways "... what costs more" 1 agent 1010001
 ways "... what others cost" 0 'perf map' 2000000
 
-# A machine of paper, which prints the console that it is given, one for each boot.
+# A stand-in for the machine, which prints a given console for each boot.
 mkdir -p "$work/paper/machine" "$work/paper/rig" "$work/bin"
 ln -s "$(realpath "$here/../../rig/guest")" "$work/paper/rig/guest"
 cat > "$work/paper/machine/boot.sh" <<'END'
@@ -510,7 +510,7 @@ END
 printf '#!/bin/sh\necho "QEMU emulator version 7.2.22"\n' > "$work/bin/qemu-system-x86_64"
 chmod +x "$work/paper/machine/boot.sh" "$work/bin/qemu-system-x86_64"
 
-# boots NAME STATUS BOOTS CODE - where the kernel finds a breakpoint in CODE, twice
+# boots NAME STATUS BOOTS CODE - the kernel finds a breakpoint in CODE, twice
 boots()
 {
 	local status

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that the main job's counting and its report let no sample go missing:
-# stacks.awk and report.awk on constructed recordings. Prints TAP.
+# Tests that stacks.awk and report.awk of the main job lose no sample, on constructed recordings.
+# Prints TAP.
 
 set -u
 
@@ -32,7 +32,7 @@ complete=('4011d0 compare (/usr/bin/job)' '7f0010 qsort (/usr/lib64/libc.so.6)'
 kernel='ffffffff81000000 do_something ([kernel.kallsyms])'
 compiled='7f1010 jit:a.b@1 (/tmp/perf-77.map)'
 
-# count FACT - of what is on standard input
+# count FACT - prints its value for the stacks on standard input
 count()
 {
 	awk -v want='^compare$' -f "$demo/stacks.awk" | sed -n "s/^$1 //p"
@@ -77,7 +77,7 @@ expect_facts "compiled code and C below it" 'inside compiled-code' '2 1' \
 		samples 2 "${complete[0]}" "$compiled" "${complete[@]:1}"
 		samples 1 "${complete[0]}" "$compiled")
 
-# facts MODE PROGRAM NUMBER WHOLE [KEY]... - all of a program's facts
+# facts MODE PROGRAM NUMBER WHOLE [KEY]... - prints all facts of a program
 facts()
 {
 	local mode=$1 program=$2 number=$3 whole=$4 key

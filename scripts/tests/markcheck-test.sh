@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that markcheck knows which frames of a recording were interrupted and
-# which are return addresses: constructed stacks of one function of compiled code,
-# [0x10000, 0x10040) with its mark from 0x10010 to 0x10030. Prints TAP.
+# Tests that markcheck knows which frames of a recording were interrupted and which have return
+# addresses, with constructed stacks of one function of compiled code, [0x10000, 0x10040), which
+# has its mark from 0x10010 to 0x10030. Prints TAP.
 
 set -u
 
@@ -44,7 +44,7 @@ for mark in marks.split(",") if marks else []:
 regs = [0] * 17
 regs[7], regs[16] = SP, ips[0]
 with open(path, "wb") as out:
-    # Those whose chain does not come.
+    # Samples whose chain does not come.
     out.write(record(2, 4, int(user), *regs, 0) * int(nr))
     out.write(record(2, 5, 1, *regs, 8 * len(words), *words))
     out.write(record(3, 5, len(ips), *ips))
@@ -54,7 +54,7 @@ END
 ${CC:-cc} -O1 -D_GNU_SOURCE -o "$work/markcheck" "$agree/markcheck.c" "$agree/recording.c" ||
 	exit 1
 
-# More samples, of which no chain comes.
+# More samples, without chains.
 user=0 nr=0
 
 # expect NAME STATUS SAID IPS MARKS [OPTION]... - each mark is WORD:CODE:RETURN

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests which build directories quickstart takes, what it removes, that two of
-# them do not meet, and what it says without root. Its configure, its Makefile and
-# the tools for packages are stand-ins. Prints TAP.
+# Tests which build directories quickstart accepts, what it removes, that two of them do not run
+# at the same time in one directory, and what it says without root. Its configure, its Makefile
+# and the package tools are stand-ins. Prints TAP.
 
 # Stand-ins expand their own variables.
 # shellcheck disable=SC2016
@@ -129,7 +129,7 @@ test_others_folders()
 	expect "no folder" 1 'cannot make .*bin/df' "$work/bin/df" demo
 }
 
-# What configure was run in by hand, and what an earlier quickstart has left.
+# A directory in which configure was run by hand, and one from an earlier quickstart.
 test_unmarked_folders()
 {
 	mkdir "$work/hand"
@@ -157,7 +157,7 @@ test_interrupted()
 	gone "$work/cut"
 }
 
-# hold DIRECTORY - a quickstart in the middle of the demo
+# hold DIRECTORY - starts a quickstart that stays in the middle of the demo
 hold()
 {
 	rm -f "$1/running"

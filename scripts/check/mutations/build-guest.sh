@@ -3,15 +3,15 @@
 #
 # usage: build-guest.sh TOP WORKDIR BUILDDIR
 #
-# Builds the kernel of WORKDIR/obj, whose files of the series replace those of
-# BUILDDIR/linux; the rest comes from BUILDDIR/obj/linux-fast.
+# Builds a kernel with the series' files of WORKDIR/obj in place of those of BUILDDIR/linux, and
+# with the other objects of BUILDDIR/obj/linux-fast.
 
 set -eu
 
 top=$1 work=$2 build=$3
 
-# Kbuild looks among the objects first; a local header has to be beside who
-# includes it.
+# Kbuild finds sources in the object directory first; a local header has to be in the directory
+# of the file that includes it.
 copy_objects()
 {
 	local file

@@ -4,8 +4,8 @@
 #
 #	make -f scripts/check/mutations/host.mk bin/TEST...
 #
-# Called by scripts/check/mutate.py.  All names are relative, so that one copy's
-# objects are another one's too, as far as ccache goes.
+# Called by scripts/check/mutate.py.  All names are relative, so that ccache shares objects
+# between copies of the tree.
 
 CC	?= gcc
 FLAGS	:= -O1 -std=gnu11 -D_GNU_SOURCE -MMD -MP
@@ -38,7 +38,7 @@ bin/name_%_test: obj/tests/name_%_test.o obj/tests/tracer.o $(HELPERS) $(SOURCES
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ -lpthread
 
-# They include lookup.c.
+# These include lookup.c.
 bin/order_test bin/granule_order_test: bin/%: obj/tests/%.o $(HELPERS) \
 		$(patsubst %,obj/order/%.o,$(filter-out lookup,$(SOURCES)))
 	@mkdir -p $(@D)
@@ -79,7 +79,7 @@ $(TOOLS:%=bin/%): bin/%: obj/tools/%.o $(TESTED:%=obj/tools/%.o) $(REPORTS:%=obj
 	@mkdir -p $(@D)
 	$(CC) -Wl,--build-id -o $@ $^ `pkg-config --libs $(LIBRARIES)` -liberty
 
-# It includes what else there is of names.
+# Includes the other sources of names.
 bin/symbols_test: $(addprefix obj/tools/,symbols_test.o answer.o debuginfod.o owner.o perf_file.o plain.o \
 		process.o sandbox.o tool.o)
 	@mkdir -p $(@D)
@@ -89,7 +89,7 @@ obj/tools/symbols_test.o: tools/tests/symbols_test.c
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) -DVERSION='"0"' $(INCLUDES) -c -o $@ $<
 
-# Its tables; SFRAME is where binutils is installed, with libsframe.
+# Tables; SFRAME is where binutils is installed, with libsframe.
 TABLES	:= convert expression frames image known object padding prune report store table \
 	   table_file table_load work
 CFI	:= obj/sframe/cfi.so obj/sframe/cfi-debug.so
@@ -125,7 +125,7 @@ bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_ho
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
 
-# It includes what else there is of attach.
+# Includes the other sources of attach.
 bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o obj/tools/owner.o
 
 bin/files_test: obj/attach/files.o

@@ -3,14 +3,14 @@
 #
 # usage: run-guest.sh TOP WORKDIR TEST
 #
-# Runs one of the guest's tests on the kernel of WORKDIR/images.  Fails if the test
-# does, if the kernel's log contains a splat or if the guest does not answer.
+# Runs one of the guest's tests on the kernel of WORKDIR/images.  Fails if the test fails, if the
+# kernel's log contains a splat, or if the guest does not answer.
 
 set -u
 
 top=$1 work=$2 test=$3
 
-# attempt [OPTION] - without waiting for what died with a lock
+# attempt [OPTION] - does not wait for a task that died with a lock held
 attempt()
 {
 	timeout 900 "$top/rig/guest/guest.sh" --images "$work/images" --timeout 600 \
@@ -21,7 +21,7 @@ attempt()
 		> "$work/guest.tap" 2> "$work/guest.said"
 }
 
-# The kernel of the coverage run is the other one that is fast and has KUnit.
+# The list for the coverage kernel: like this kernel, that is a fast one with KUnit.
 "$top/rig/guest/list-tests.sh" coverage > "$work/tests.list" || exit
 attempt
 status=$?
