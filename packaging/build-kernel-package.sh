@@ -3,9 +3,9 @@
 #
 # usage: build-kernel-package.sh LINUX OBJDIR BINUTILS JOBS CONFIG VERSION OUT
 #
-# Has the kernel's own "make bindeb-pkg" make linux-image-*.deb, of x86_64_defconfig
-# with the fragment CONFIG on top, whose every line must have taken effect, and puts
-# it into OUT. The revision of the package is VERSION.
+# Builds linux-image-*.deb by the kernel's own "make bindeb-pkg", from x86_64_defconfig with the
+# fragment CONFIG on top, every line of which must have taken effect, and puts it into OUT.
+# The revision of the package is VERSION.
 
 set -eu -o pipefail
 
@@ -21,8 +21,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 mkdir -p "$obj/build" "$out"
 rm -f "$obj"/*.deb
-# Packages of headers would take the place of Debian's linux-libc-dev, and those of
-# debugging information are larger than all else.
+# Without header packages, which would replace Debian's linux-libc-dev, and without debugging
+# information, which is larger than everything else.
 env BASE_CONFIG=x86_64_defconfig \
 	KDEB_PKGVERSION="$(make -s -C "$linux" kernelversion)-$version" \
 	KDEB_CHANGELOG_DIST=unstable DEBFULLNAME="${DEBFULLNAME:-codectl maintainers}" \

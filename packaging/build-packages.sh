@@ -3,9 +3,9 @@
 #
 # usage: build-packages.sh BUILDDIR SFRAME OUT JOBS
 #
-# Makes .deb files of codectl(1) and libcodectl of what "make distdir" in BUILDDIR
-# leaves, with the libsframe below SFRAME, and puts them into OUT in the place of
-# those that are there. Those of the kernel come from its own "make bindeb-pkg".
+# Builds the .deb files of codectl(1) and libcodectl from the result of "make distdir" in
+# BUILDDIR, with the libsframe below SFRAME. In OUT, they replace earlier ones. The kernel's
+# package comes from build-kernel-package.sh.
 
 set -eu -o pipefail
 
@@ -21,7 +21,7 @@ work=$build/obj/packages
 
 [ -e "$sframe/lib/libsframe.a" ] || die "there is no libsframe.a in $sframe/lib: 'make binutils' makes it"
 
-# As dpkg-parsechangelog(1) reads it: the version and the date of the sources' own.
+# A changelog for dpkg-parsechangelog(1), with the version and the date of the source's own.
 write_changelog()
 {
 	local date name=${DEBFULLNAME:-codectl maintainers} mail=${DEBEMAIL:-codectl@example.org}
