@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Puts the kernel side into a Linux source tree: src/ at its in-tree paths,
-# patches/series on top of the files it touches, and the selftests, with what
-# rig/ has that is mailed with them.
+# Puts the kernel side into a Linux source tree: the files of src/ at their in-tree paths, the
+# patches of patches/series, and the selftests, including the parts of rig/ that are mailed
+# with them.
 
 set -eu
 

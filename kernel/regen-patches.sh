@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Writes src/ and patches/ anew from a git tree whose changes to Linux lie on
-# top of (or are not committed after) a base commit: added files go to src/,
-# changes to existing files into the patch that patches/topics names for them.
-# A patch keeps the text above its first diff.
+# Regenerates src/ and patches/ from a git tree whose changes to Linux are on top of a base
+# commit, or not committed. Added files go to src/, changes to existing files to the patch that
+# patches/topics names for them. A patch keeps the text above its first diff.
 #
-# The tree has patches/fix-*, too, of which several may change one file: they come
-# first, and stay as they are.
+# The tree also has the changes of patches/fix-*, several of which may change the same file.
+# These patches come first, and are not regenerated.
 
 set -eu -o pipefail
 
@@ -43,7 +42,7 @@ base=$(git -C "$linux" rev-parse -q --verify "$base^{commit}" ||
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# What the topics are compared with: the base and the fixes.
+# Prints a tree with the base and the fixes, which the topics are compared with.
 apply_fixes()
 {
 	local patch
