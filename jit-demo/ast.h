@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The language: what a program is after it was parsed. */
+/* The abstract syntax tree of a program. */
 #ifndef AST_H
 #define AST_H
 
@@ -51,27 +51,27 @@ struct node {
 
 struct function {
 	char name[MAX_NAME];
-	int nr_params;		/* -1: called nowhere yet, and not defined */
+	int nr_params;		/* -1: neither called yet nor defined */
 	int nr_locals;		/* the parameters are the first */
 	int line;		/* of its definition, or of its first use */
 	struct node *body;	/* NULL: not defined */
 };
 
-/* A program is only read once it was parsed; threads may share it. */
+/* A program is read-only after it was parsed; threads may share it. */
 struct program {
 	char *name;
 	char *text;
-	char *expected;		/* what it prints, or NULL if it does not say */
+	char *expected;		/* its expected output; NULL: not given */
 	int number;
 	int nr_functions;
 	int main;
 	struct function functions[MAX_FUNCTIONS];
 };
 
-/* Reads and parses FILE; says what is wrong with it and exits. */
+/* Reads and parses FILE; after an error, prints it and exits. */
 struct program *parse_program(const char *path);
 
-/* Whether an expression has a value that is known now. */
+/* Is the value of an expression known at compile time? */
 bool fold_node(const struct node *node, int64_t *value);
 
 #endif /* AST_H */

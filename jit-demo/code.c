@@ -4,7 +4,7 @@
 
 #include "code.h"
 
-/* Small ones, so that there is need for several tables. */
+/* Small, so that several tables are needed. */
 #define HEAP_BYTES	(256 * 1024)
 #define TABLE_ROWS	128
 #define MAX_TABLES	60
@@ -21,7 +21,7 @@ void code_open(struct engine *engine)
 	};
 	int err;
 
-	/* There are no tables, nor an order. */
+	/* A granule map has neither tables nor an order. */
 	if (engine->options.granules)
 		attr = (struct codectl_region_attr){
 			.flags		= CODECTL_REGION_GRANULES,
@@ -61,9 +61,9 @@ struct code *code_new(struct engine *engine, int tier)
 }
 
 /*
- * Rows that are not the last ones make libcodectl rewrite, and a stack that is
- * taken meanwhile ends at the frames of this region.  So that none is lost,
- * holes are filled while there are no such frames.
+ * If rows are not added at the end, libcodectl rewrites the table, and a stack that is taken
+ * meanwhile ends at the frames of this region.  So holes are filled only while there are no
+ * such frames.
  */
 static void *find_space(struct engine *engine, size_t len)
 {

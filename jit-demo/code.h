@@ -11,31 +11,31 @@
 void code_open(struct engine *engine);
 void code_close(struct engine *engine);
 
-/* One with a new number, to compile for. */
+/* Return: an unused one with a new number. */
 struct code *code_new(struct engine *engine, int tier);
 
 /*
- * Gives the emitted code an address, publishes how to unwind it and only then
- * returns, so that the code can be reached.
+ * Gives the emitted code an address, and publishes its rows before it returns, since the code
+ * can be called from then on.
  */
 void code_publish(struct engine *engine, struct code *code, const char *name);
 
-/* Nothing leads there any more, but frames may be in it. */
+/* Nothing calls it any more, but there may be frames of it. */
 void code_replace(struct engine *engine, struct code *code);
 
-/* No frame is in it, and nothing leads there. */
+/* There are no frames of it, and nothing calls it. */
 void code_retire(struct engine *engine, struct code *code);
 
-/* All code that was replaced and has no frames any more. */
+/* Frees all code that was replaced and has no frames any more. */
 void code_sweep(struct engine *engine);
 
-/* Drops the rows of retired code; all but what came first is retired. */
+/* Drops the rows of retired code; all code except the first is retired. */
 void code_flush(struct engine *engine);
 
-/* Whether little space is left, for code or for rows. */
+/* Is little space left, for code or for rows? */
 bool code_is_full(struct engine *engine);
 
-/* What was ever published. */
+/* Writes the log of all code that was ever published. */
 void code_write_log(const struct engine *engine, FILE *file);
 
 #endif /* CODE_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * An expression leaves its value in %rax.  Between calls all is in registers
- * that are kept across calls, %rbp among them, or on the stack.
+ * An expression leaves its value in %rax.  Across calls, values are in callee-saved registers,
+ * including %rbp, or on the stack.
  */
 #include <string.h>
 
@@ -16,13 +16,13 @@ struct compiler {
 	const struct function *function;
 	int slot, first_slot;
 	int home[MAX_LOCALS];		/* a register, or NOT_IN_REG */
-	int word[MAX_LOCALS];		/* else a word of the frame */
+	int word[MAX_LOCALS];		/* if not, a word of the frame */
 	int nr_regs, nr_words;
 	struct label done;
 };
 
 static const enum reg arguments[] = { RDI, RSI, RDX, RCX, R8, R9 };
-/* In the order in which locals get them. */
+/* Locals get them in this order. */
 static const enum reg homes[] = { RBP, RBX, R12, R13, R15 };
 
 #define NR_HOMES	5
@@ -34,7 +34,7 @@ static void gen_statement(struct compiler *c, const struct node *node);
 
 /* ------------------------------------------------------------------- locals */
 
-/* What is in a loop counts more. */
+/* Uses in a loop count more. */
 static void count_uses(const struct node *node, unsigned long weight,
 		       unsigned long *uses)
 {
@@ -113,7 +113,7 @@ static bool is_known(const struct compiler *c, const struct node *node,
 	return node->kind == NODE_NUMBER;
 }
 
-/* Tier 2: values available in any register without using the stack. */
+/* In tier 2: can the value be loaded into any register without the stack? */
 static bool gen_simple(struct compiler *c, enum reg to, const struct node *node)
 {
 	int64_t value;
@@ -142,7 +142,7 @@ static void gen_operands(struct compiler *c, const struct node *a,
 	emit_pop(c->e, RAX);
 }
 
-/* Puts values into the registers for arguments, from the @first one on. */
+/* Puts values into argument registers, from the @first one on. */
 static void gen_arguments(struct compiler *c, const struct node *args,
 			  int first)
 {
@@ -170,7 +170,7 @@ static void gen_builtin(struct compiler *c, int index, const struct node *args)
 	emit_call_at(c->e, R14, ENGINE_OFF(glue) + index * sizeof(void *));
 }
 
-/* Calls codectl_names_poll() if that has to do something. */
+/* Calls codectl_names_poll() if there is something to do. */
 static void gen_poll(struct compiler *c)
 {
 	struct label skip = { 0 };
@@ -303,7 +303,7 @@ static void gen_value(struct compiler *c, const struct node *node)
 
 /* ----------------------------------------------------------------- branches */
 
-/* "a && b" is left where a is false, "a || b" where a is true. */
+/* "a && b" needs no b if a is false, "a || b" if a is true. */
 static void gen_branch_logical(struct compiler *c, const struct node *node,
 			       struct label *label, bool when)
 {
@@ -315,7 +315,7 @@ static void gen_branch_logical(struct compiler *c, const struct node *node,
 	emit_label(c->e, &skip);
 }
 
-/* Goes to @label if the truth of @node is @when. */
+/* Jumps to @label if the truth value of @node is @when. */
 static void gen_branch(struct compiler *c, const struct node *node,
 		       struct label *label, bool when)
 {
@@ -339,7 +339,7 @@ static void gen_branch(struct compiler *c, const struct node *node,
 		gen_value(c, node);
 		emit_alu_imm(c->e, ALU_CMP, RAX, 0);
 	}
-	/* the lowest bit of a condition turns it round */
+	/* the lowest bit of a condition code negates it */
 	emit_jump(c->e, when ? cond : cond ^ 1, label);
 }
 
@@ -415,7 +415,7 @@ static void gen_statement(struct compiler *c, const struct node *node)
 
 /* ----------------------------------------------------------------- functions */
 
-/* The call after the last one of tier 1 gets to the stub again. */
+/* Counts calls in tier 1; after the last one, the entry is the stub again. */
 static void gen_countdown(struct compiler *c)
 {
 	struct label skip = { 0 };
@@ -430,7 +430,7 @@ static void gen_countdown(struct compiler *c)
 	emit_label(c->e, &skip);
 }
 
-/* The locals' words, and above them the mark. */
+/* The words of the locals, and the mark above them. */
 static void gen_prologue(struct compiler *c)
 {
 	int frame = 8 * c->nr_words + 16;

@@ -5,9 +5,9 @@
 #include "engine.h"
 
 /*
- * Emits a function.  Tier 1 keeps one local in a register and what it computes
- * on the stack; tier 2 keeps more locals in registers, folds constants, and
- * compares where it branches.
+ * Emits a function.  Tier 1 keeps one local in a register, and intermediate results on the
+ * stack.  Tier 2 keeps more locals in registers, folds constants, and combines comparisons
+ * with branches.
  */
 void compile_function(struct engine *engine, const struct code *code,
 		      const struct function *function, int slot,

@@ -39,7 +39,7 @@ static void put_op(struct emit *e, uint8_t opcode, unsigned int reg,
 	put_modrm(e, reg, rm);
 }
 
-/* An operand at @base + @off; %rsp and %r12 can be a base in a SIB byte only. */
+/* An operand at @base + @off; %rsp and %r12 as a base need a SIB byte. */
 static void put_memory(struct emit *e, uint8_t opcode, unsigned int reg,
 		       enum reg base, int32_t off)
 {
@@ -278,7 +278,7 @@ static void patch(struct emit *e, uint32_t jump, uint32_t value)
 	memcpy(e->code + jump - 4, &value, 4);
 }
 
-/* Until the label is known each jump has the place of the one before it. */
+/* Until the label is known, each jump holds the position of the previous one. */
 void emit_jump(struct emit *e, enum cond when, struct label *label)
 {
 	if (when == COND_ALWAYS) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Machine code of x86-64, and how to unwind it: whatever changes where the caller's
- * values are reports that to the row builder of libcodectl.
+ * Emits machine code for x86-64 and its unwind rows: each instruction that changes where the
+ * caller's values are is reported to the row builder of libcodectl.
  */
 #ifndef EMIT_H
 #define EMIT_H
@@ -21,7 +21,7 @@ enum alu {
 	ALU_SUB = 0x29, ALU_XOR = 0x31, ALU_CMP = 0x39,
 };
 
-/* The /digit of opcodes with one operand: of f7, of d3, of ff. */
+/* The /digit of opcodes with one operand: f7, d3, ff. */
 enum unary { UNARY_NOT = 2, UNARY_NEG = 3, UNARY_IDIV = 7 };
 enum shift { SHIFT_LEFT = 4, SHIFT_RIGHT = 7 };
 enum step { STEP_UP = 0, STEP_DOWN = 1 };
@@ -31,18 +31,18 @@ enum cond {
 	COND_LE = 0xe, COND_GT = 0xf, COND_ALWAYS = 0x10,
 };
 
-/* A place in the code; jumps to it may come before it is known. */
+/* A place in the code; jumps to it may be emitted before it is known. */
 struct label {
 	uint32_t at;		/* 0: not known yet */
-	uint32_t jumps;		/* the last jump that waits for it, or 0 */
+	uint32_t jumps;		/* the last unresolved jump to it, or 0 */
 };
 
 #define EMIT_CODE	(32 * 1024)
 #define EMIT_ROWS	4096
 
 /*
- * Each frame of compiled code has two words that say whose it is: a magic
- * number, combined with the frame's CFA, and the number of the code.
+ * Each frame of compiled code has a mark, two words that identify its code: a magic number,
+ * combined with the frame's CFA, and the number of the code.
  */
 #define MARK_MAGIC	0x6b72616d2d74696aULL
 
@@ -70,14 +70,11 @@ void emit_save(struct emit *e, enum reg reg);
 void emit_restore(struct emit *e, enum reg reg);
 void emit_frame(struct emit *e, int32_t bytes);
 void emit_enter(struct emit *e);		/* push %rbp; mov %rsp, %rbp */
-void emit_align(struct emit *e);		/* with %rbp as the base only */
+void emit_align(struct emit *e);		/* only with %rbp as the base */
 void emit_leave(struct emit *e);
 void emit_ret(struct emit *e);
 
-/*
- * The mark goes to @base + @off; the CFA is @base + @cfa.  %r10 and %r11 are
- * lost.
- */
+/* Stores the mark at @base + @off; the CFA is @base + @cfa.  Clobbers %r10 and %r11. */
 void emit_mark(struct emit *e, enum reg base, int32_t off, int32_t cfa,
 	       uint32_t id);
 void emit_unmark(struct emit *e, enum reg base, int32_t off);
@@ -88,7 +85,7 @@ void emit_lea(struct emit *e, enum reg to, enum reg base, int32_t off);
 void emit_load(struct emit *e, enum reg to, enum reg base, int32_t off);
 void emit_store(struct emit *e, enum reg base, int32_t off, enum reg from);
 void emit_store_imm(struct emit *e, enum reg base, int32_t off, int32_t value);
-/* Words at %rax + 8 * %rcx: %rax from there, %rdx to there. */
+/* Loads %rax from, or stores %rdx to, the word at %rax + 8 * %rcx. */
 void emit_load_indexed(struct emit *e);
 void emit_store_indexed(struct emit *e);
 
@@ -99,9 +96,9 @@ void emit_unary(struct emit *e, enum unary op, enum reg reg);
 void emit_cqo(struct emit *e);
 /* %rax by %cl */
 void emit_shift(struct emit *e, enum shift op);
-/* Whether bits of the 32-bit word at %rax are set. */
+/* Tests bits of the 32-bit word at %rax. */
 void emit_test(struct emit *e, uint32_t bits);
-/* The word at @base + @off goes up or down by one. */
+/* Increments or decrements the word at @base + @off. */
 void emit_step(struct emit *e, enum step dir, enum reg base, int32_t off);
 /* %rax = 1 if @when holds, else 0 */
 void emit_set(struct emit *e, enum cond when);

@@ -83,7 +83,7 @@ void *engine_compile(struct engine *engine, int index)
 
 /* ------------------------------------------------------------------ loading */
 
-/* What was hot the last time is compiled at once; that is known for one time. */
+/* Compiles functions at once that were hot the last time; this is remembered only once. */
 static void load(struct engine *engine, struct place *place,
 		 const struct program *program)
 {
@@ -125,7 +125,7 @@ static void unload(struct engine *engine, struct place *place)
 	place->program = NULL;
 }
 
-/* No compiled code runs here. */
+/* Called while no compiled code runs. */
 static struct place *place_program(struct engine *engine,
 				   const struct program *program)
 {

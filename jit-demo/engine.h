@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs programs: one engine is what one thread has, with a region of code of
- * its own.  Compiled code has the engine in %r14.
+ * Runs programs.  Each thread has one engine with its own region of code.  Compiled code has the
+ * engine in %r14.
  */
 #ifndef ENGINE_H
 #define ENGINE_H
@@ -16,24 +16,24 @@
 #include "runtime.h"
 
 #define MAX_PROGRAMS	16
-/* Programs that are loaded at a time, unless all stay. */
+/* Maximum number of loaded programs, unless all stay loaded. */
 #define FEW_PROGRAMS	3
 #define NR_SLOTS	(MAX_PROGRAMS * MAX_FUNCTIONS)
 #define NR_CODES	(3 * NR_SLOTS + 16)
 
-/* Calls until a function is compiled again. */
+/* Number of calls after which a function is compiled again. */
 #define TIER_1_CALLS	200
 
 struct code {
-	int64_t active;		/* frames; counted by the code itself */
+	int64_t active;		/* number of frames, counted by the code itself */
 	uint8_t *start;
 	uint32_t len;		/* 0: not in use */
-	uint32_t id;		/* never used again */
+	uint32_t id;		/* never reused */
 	int tier;
 	bool retiring;		/* no more calls; frames may remain */
 };
 
-/* A function of a program that is loaded; calls go through @entry. */
+/* A function of a loaded program; calls go through @entry. */
 struct slot {
 	void *entry;
 	void *stub;
@@ -51,8 +51,8 @@ struct place {
 struct engine_options {
 	bool descending;	/* the code grows down */
 	bool granules;		/* rows in a granule map */
-	bool keep;		/* no address gets other code */
-	bool reuse_at_once;	/* fill holes while compiled code runs, too */
+	bool keep;		/* never reuse an address */
+	bool reuse_at_once;	/* fill holes even while compiled code runs */
 };
 
 struct engine_stat {
@@ -69,7 +69,7 @@ struct code_record {
 };
 
 struct engine {
-	/* known to compiled code */
+	/* used by compiled code */
 	struct slot slots[NR_SLOTS];
 	struct code codes[NR_CODES];
 	void *glue[NR_BUILTINS];
@@ -81,11 +81,11 @@ struct engine {
 	struct engine_options options;
 	struct codectl_region *region;
 	struct heap heap;
-	uint8_t *edge;			/* after what stays forever */
+	uint8_t *edge;			/* the end of code that stays forever */
 	struct place places[MAX_PROGRAMS];
 	unsigned int nr_places, next_place;
 	unsigned int next_code, nr_retiring;
-	/* functions that were worth compiling twice */
+	/* functions that were compiled twice */
 	uint64_t hot[MAX_PROGRAMS];
 	struct run run;
 	struct engine_stat stat;
@@ -97,7 +97,7 @@ struct engine {
 struct engine *engine_open(const struct engine_options *options);
 void engine_close(struct engine *engine);
 
-/* Loads a program, if it is not, and calls its main(). */
+/* Loads a program, unless it is loaded, and calls its main(). */
 void engine_run(struct engine *engine, const struct program *program);
 
 /* Calls a function from C. */
@@ -107,7 +107,7 @@ int64_t engine_call(struct engine *engine, int slot, const int64_t *args,
 /* Compiles the function of a slot; compiled code calls it through its stub. */
 void *engine_compile(struct engine *engine, int slot);
 
-/* Whether compiled code has frames on the stack of this thread. */
+/* Does compiled code have frames on the stack of this thread? */
 static inline bool engine_runs(const struct engine *engine)
 {
 	return engine->run.depth > 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Values that are known when a function is compiled. */
+/* Folds constants. */
 #include <stddef.h>
 
 #include "ast.h"
 
-/* As the processor computes it: modulo 2^64, and shifts modulo 64. */
+/* As the processor computes: modulo 2^64, and shift counts modulo 64. */
 static int64_t compute(enum op op, int64_t a, int64_t b)
 {
 	uint64_t x = a, y = b;

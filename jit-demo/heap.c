@@ -81,7 +81,7 @@ void *heap_reuse(struct heap *heap, size_t len)
 	return NULL;
 }
 
-/* Does the hole reach the next one?  Then that becomes part of it. */
+/* Merges the hole with the next one if they are adjacent. */
 static void join_holes(struct heap *heap, int i)
 {
 	struct hole *hole = &heap->holes[i];
@@ -93,7 +93,7 @@ static void join_holes(struct heap *heap, int i)
 	remove_hole(heap, i + 1);
 }
 
-/* Without room to remember it, the memory is lost until a rewind. */
+/* If there are too many holes, the memory is lost until a rewind. */
 void heap_free(struct heap *heap, void *start, size_t len)
 {
 	int i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words of a program's text. */
+/* Splits the text of a program into words. */
 #ifndef LEXER_H
 #define LEXER_H
 
@@ -19,7 +19,7 @@ struct lexer {
 	const char *path;
 	const char *at;
 	int line;
-	/* the word that comes next */
+	/* the next word */
 	enum token token;
 	char name[MAX_NAME];
 	int64_t value;
@@ -28,13 +28,13 @@ struct lexer {
 void lexer_start(struct lexer *lexer, const char *path, const char *text);
 void lexer_next(struct lexer *lexer);
 
-/* Whether the next word is @word. */
+/* Is the next word @word? */
 bool lexer_at(const struct lexer *lexer, const char *word);
 /* Takes @word if it is the next one. */
 bool lexer_take(struct lexer *lexer, const char *word);
 void lexer_expect(struct lexer *lexer, const char *word);
 
-/* Says what is wrong where, and exits. */
+/* Prints an error with its line, and exits. */
 _Noreturn void lexer_fail(const struct lexer *lexer, const char *what);
 
 #endif /* LEXER_H */

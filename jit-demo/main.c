@@ -6,24 +6,24 @@
  * usage: jit-demo [-t THREADS] [-n ROUNDS] [-w SECONDS] [-m] [-k] [-d] [-g] [-r]
  *		   [-i] [-s STEPS] [-l LOG] FILE...
  *
- *	-t	threads, each with an engine of its own; 1 by default
- *	-n	how often each thread runs each program, at least
- *	-w	for how long, at least; SIGTERM ends that too
+ *	-t	number of threads, each with its own engine; 1 by default
+ *	-n	minimum number of runs of each program by each thread
+ *	-w	minimum time; SIGTERM ends it early
  *	-m	write /tmp/perf-PID.map
- *	-k	keep programs loaded, and use no address twice: the names in a
- *		perf map are right for one use only
- *	-d	the first thread's code grows down, and not that of the second
- *	-g	rows are in granule maps, and not in order of address
- *	-r	reuse addresses of code while compiled code runs
- *	-i	interrupt itself 2 ms after the last time, by a signal whose handler
- *		takes 0.5 ms
- *	-s	check the rows of so many instructions of the first thread
- *	-l	write there what was compiled where
+ *	-k	keep programs loaded, and use no address twice: a perf map has only
+ *		one name per address
+ *	-d	the first thread's code grows down, instead of the second's
+ *	-g	rows are in granule maps instead of tables in order of address
+ *	-r	reuse addresses of code even while compiled code runs
+ *	-i	interrupt itself by a signal, whose handler takes 0.5 ms, 2 ms after
+ *		the previous one
+ *	-s	check the rows of STEPS instructions of the first thread
+ *	-l	write a log of which code was compiled where
  *
- * Tracers of the user event codectl_name get the names of what was compiled.
+ * Tracers of the user event codectl_name get the names of compiled code.
  *
- * Prints what each program prints; whatever runs again has to print the same,
- * and what FILE says of it.
+ * Prints the output of each program.  Each run of a program must print the same, and what FILE
+ * says that it prints.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -63,7 +63,7 @@ static void on_term(int sig)
 
 static timer_t alarm_timer;
 
-/* Once: however long the handler takes, the program goes on in between. */
+/* One-shot: the program runs between signals, however long the handler takes. */
 static int set_alarm(void)
 {
 	static const struct itimerspec once = { .it_value.tv_nsec = 2000000 };
@@ -71,7 +71,7 @@ static int set_alarm(void)
 	return timer_settime(alarm_timer, 0, &once, NULL);
 }
 
-/* By the clock, so that the share of samples in it is the same on any machine. */
+/* Uses the clock, so that its share of samples is the same on any machine. */
 static void on_alarm(int sig)
 {
 	struct timespec start, now;
@@ -97,7 +97,7 @@ static void interrupt_often(void)
 		engine_fail("no timer");
 }
 
-/* Where the C library makes handlers return to. */
+/* The address to which the C library makes handlers return. */
 static unsigned long signal_restorer(void)
 {
 	struct {
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 {
 	parse_options(argc, argv);
 	signal(SIGTERM, on_term);
-	/* Before there are threads; it works without, too. */
+	/* Before there are threads; its failure does not matter. */
 	codectl_names_event(1);
 	for (int i = optind; i < argc; i++) {
 		struct program *program = parse_program(argv[i]);

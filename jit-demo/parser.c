@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * By recursive descent:
+ * A recursive descent parser:
  *
  *	program:	{ "fn" NAME "(" [NAME {"," NAME}] ")" block }
  *	block:		"{" { statement } "}"
@@ -10,10 +10,9 @@
  *			"return" expression ";"
  *			expression ["=" expression] ";"
  *
- * and expressions as in C, of 64-bit integers.  "a[i]" is the i-th word at a,
- * which nothing checks; "&f" is a function, for what is written in C.  A
- * comment goes from "#" to the end of the line; "#= " at the begin of one says
- * what the program prints.
+ * and expressions as in C, of 64-bit integers.  "a[i]" is the i-th word at a, without a check;
+ * "&f" is a function, to be passed to C functions.  A comment goes from "#" to the end of the
+ * line; a line that begins with "#= " has a line of the expected output.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +55,7 @@ static void take_name(struct parser *p, char *name)
 
 /* ------------------------------------------------------------------- names */
 
-/* The inner one of two locals of one name is the later one. */
+/* Of locals with the same name, the inner one is declared later. */
 static int find_local(const struct parser *p, const char *name)
 {
 	for (int i = p->function->nr_locals - 1; i >= 0; i--)
@@ -209,7 +208,7 @@ static struct node *parse_unary(struct parser *p)
 	return parse_primary(p);
 }
 
-/* Operators with two operands, and how tightly they bind. */
+/* Binary operators and their precedence. */
 static const struct binary {
 	const char *word;
 	int level;
@@ -397,7 +396,7 @@ static char *read_file(const char *path)
 	return text;
 }
 
-/* "programs/fib.jd" has the name "fib". */
+/* The name of "programs/fib.jd" is "fib". */
 static void name_program(struct program *program, const char *path)
 {
 	const char *slash = strrchr(path, '/');

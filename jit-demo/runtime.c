@@ -7,7 +7,7 @@
 
 #include "engine.h"
 
-/* A function that has frames and a name of its own. */
+/* A function that keeps its own frame and name. */
 #define FRAME	__attribute__((noinline, noclone))
 
 void run_open(struct run *run)
@@ -63,7 +63,7 @@ static FRAME int64_t rt_print(struct engine *engine, int64_t value)
 	return value;
 }
 
-/* Names for tracers: loops and functions get here when one asks. */
+/* Called by loops and functions when a tracer asks for names. */
 static FRAME int64_t rt_poll(struct engine *engine)
 {
 	(void)engine;
@@ -71,7 +71,7 @@ static FRAME int64_t rt_poll(struct engine *engine)
 	return 0;
 }
 
-/* An array of zeros, which lasts until the program ends. */
+/* array(nr): zeroed, and freed when the program ends. */
 static FRAME int64_t rt_array(struct engine *engine, int64_t nr)
 {
 	struct run *run = &engine->run;
@@ -99,7 +99,7 @@ static FRAME int rt_compare(const void *a, const void *b, void *arg)
 	return (result > 0) - (result < 0);
 }
 
-/* sort(array, nr, &f): by qsort() of libc, in the order that f(x, y) gives. */
+/* sort(array, nr, &f): by qsort() of libc, with f(x, y) as the comparison. */
 static FRAME int64_t rt_sort(struct engine *engine, int64_t array, int64_t nr,
 			     int64_t function)
 {
@@ -121,7 +121,7 @@ static FRAME int64_t rt_each(struct engine *engine, int64_t array, int64_t nr,
 	return sum;
 }
 
-/* A generator of numbers, to spend time in. */
+/* A random number generator, to spend time in. */
 static FRAME int64_t rt_spin(struct engine *engine, int64_t seed, int64_t nr)
 {
 	uint32_t x = seed | 1;

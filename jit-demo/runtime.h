@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions in C that programs can call. */
+/* C functions that programs can call. */
 #ifndef RUNTIME_H
 #define RUNTIME_H
 
@@ -8,7 +8,7 @@
 
 struct engine;
 
-/* They get the engine and then what the program gives. */
+/* Their arguments are the engine and then those of the program. */
 struct builtin {
 	const char *name;
 	int nr_params;
@@ -19,20 +19,20 @@ enum { BUILTIN_DIV, BUILTIN_MOD, BUILTIN_POLL, NR_BUILTINS = 8 };
 
 extern const struct builtin builtins[NR_BUILTINS];
 
-/* What belongs to one run of a program. */
+/* The state of one run of a program. */
 struct run {
 	char *output;
 	size_t output_len, output_size;
-	int64_t *arena;			/* where arrays are */
+	int64_t *arena;			/* memory for arrays */
 	size_t arena_used;
 	unsigned int depth;		/* calls from C into compiled code */
 };
 
-/* Words for the arrays of one run. */
+/* Size of the arrays of one run, in words. */
 #define ARENA_WORDS	(1UL << 20)
 
 void run_open(struct run *run);
-/* Forgets what the last run printed and made. */
+/* Drops the output and the arrays of the last run. */
 void run_reset(struct run *run);
 void run_close(struct run *run);
 

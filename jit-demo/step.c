@@ -57,7 +57,7 @@ static bool is_right(const struct codectl_rule *rule, uint64_t sp, uint64_t fp)
 		return false;
 	if (!(rule->info & CODE_FRE_FP_SAVED))
 		return fp == frame->fp;
-	/* what is below the stack pointer may be gone at any time */
+	/* memory below the stack pointer may be overwritten at any time */
 	return frame->cfa + rule->fp_off >= sp &&
 	       word_at(frame->cfa + rule->fp_off) == frame->fp;
 }
@@ -94,7 +94,7 @@ static void on_trap(int sig, siginfo_t *info, void *arg)
 		regs[REG_EFL] &= ~TRAP_FLAG;
 }
 
-/* Below the red zone of the function that this becomes part of. */
+/* Stays below the red zone of the function that this is inlined into. */
 static void add_flags(uint64_t set)
 {
 	asm volatile("lea -128(%%rsp), %%rsp\n\t"

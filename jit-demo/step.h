@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executes a thread instruction by instruction, tracks each frame by its calls and
- * returns, and compares that with the rows.
+ * Single-steps a thread, tracks frames by calls and returns, and compares them with the rows.
  */
 #ifndef STEP_H
 #define STEP_H

@@ -4,14 +4,14 @@
 #include "code.h"
 #include "stubs.h"
 
-/* Arguments as in C; those of a call into C go one further. */
+/* Arguments as in C; for a call into C, each moves on by one register. */
 static const enum reg arguments[] = { RDI, RSI, RDX, RCX, R8, R9 };
 
 #define NR_ARGUMENTS	6
 
 /*
- * From C: the engine, the code, and six arguments.  Compiled code keeps the
- * registers that C wants kept, so only %r14 is to be saved.
+ * Called from C with the engine, the code, and six arguments.  Compiled code preserves the
+ * callee-saved registers, so only %r14 has to be saved.
  */
 static void make_enter(struct engine *engine)
 {
@@ -36,8 +36,8 @@ static void make_enter(struct engine *engine)
 }
 
 /*
- * To C.  Compiled code does not align the stack, so a base other than the stack
- * pointer is needed.
+ * Calls C.  Compiled code does not align the stack, so the frame needs a base other than the
+ * stack pointer.
  */
 static void *make_glue(struct engine *engine, const struct builtin *builtin)
 {
@@ -60,7 +60,7 @@ static void *make_glue(struct engine *engine, const struct builtin *builtin)
 	return code->start;
 }
 
-/* The stub of a function gives its slot in %rax. */
+/* The stub of a function passes its slot in %rax. */
 static void make_lazy(struct engine *engine)
 {
 	struct code *code = code_new(engine, 0);

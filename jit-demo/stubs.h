@@ -5,10 +5,10 @@
 
 #include "engine.h"
 
-/* What every program needs: the way in, the ways out, the way to the compiler. */
+/* The stubs that every program needs: to enter it, to call C, to call the compiler. */
 void stubs_open(struct engine *engine);
 
-/* Stands for a function until it is compiled. */
+/* The entry of a function until it is compiled. */
 struct code *stubs_make(struct engine *engine, int slot, const char *name);
 
 #endif /* STUBS_H */

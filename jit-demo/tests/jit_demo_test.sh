@@ -4,8 +4,8 @@
 # Tests of jit-demo, as TAP: what its programs print, the rows of each instruction
 # and, if the kernel unwinds them, names and stacks.
 #
-# DEMO is the directory with stackdump and markcheck.  Without
-# EXPECT_ALL_FEATURES, what needs codectl(2) is skipped where it is not there.
+# DEMO is the directory with stackdump and markcheck.  Without EXPECT_ALL_FEATURES, tests that
+# need codectl(2) are skipped if the kernel lacks it.
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=../../scripts/check/tap.sh
@@ -34,7 +34,7 @@ prints()
 	result $? "the programs print what they have to, $what"
 }
 
-# sum KEY - of the values after it in the log
+# sum KEY - adds the values after it in the log
 sum()
 {
 	awk -v key="$1" '
@@ -49,7 +49,7 @@ at_least()
 	result $? "$1: $(sum "$1"), at least $2"
 }
 
-# log_names - as perf's map would have them
+# log_names - prints the names in the log as a perf map
 log_names()
 {
 	awk '$1 == "code" { printf "%s %x %s\n", substr($3, 3), $4, $8 }' \
@@ -81,7 +81,7 @@ sed 's/^#= 649$/#= 648/' "$here/programs/collatz.jd" > "$out/wrong.jd"
 	grep -q 'wrong printed something else' "$out/error"
 result $? "it fails where a program prints something else"
 
-# Every executed instruction, compared with what the calls have done.
+# Every executed instruction, compared with the frames that calls have made.
 programs="$here/programs/fib.jd $here/programs/tree.jd"
 jit_demo -s $steps > /dev/null && [ "$(sum wrong)" = 0 ]
 result $? "rows are right at each instruction"
@@ -101,8 +101,8 @@ sort "/tmp/perf-$pid.map" > "$out/map" && [ -s "$out/map" ] &&
 result $? "the perf map has the names and addresses of all code"
 rm -f "/tmp/perf-$pid.map"
 
-# Names for tracers.  A loop that compiles nothing lets them wait no longer.
-# The kernel removes the event some time after the last process that has it.
+# Names for tracers, which a loop that compiles nothing reports as well.
+# The kernel removes the event some time after the last process that uses it has ended.
 tracefs=/sys/kernel/tracing
 event=$tracefs/events/user_events/codectl_name
 instance=$tracefs/instances/jit-demo-test
@@ -122,7 +122,7 @@ fn main()
 }
 END
 
-# eventually COMMAND... - it succeeds, within a minute or more
+# eventually COMMAND... - waits until it succeeds, for a minute or more
 eventually()
 {
 	tries=$((600 * ${TEST_TIME_SCALE:-1}))
@@ -133,7 +133,7 @@ eventually()
 	done
 }
 
-# told FILE - the names of the first replay, as perf's map has them
+# told FILE - prints the names of the first replay as a perf map
 told()
 {
 	awk -v pid=$pid '
@@ -161,7 +161,7 @@ has_ended()
 	grep -q 'action=0x3' "$instance/trace"
 }
 
-# An engine in a loop that does not end.
+# An engine in an endless loop.
 start_loop()
 {
 	eventually [ ! -e "$event" ]
@@ -177,7 +177,7 @@ stop_loop()
 	wait $pid
 	sort "/tmp/perf-$pid.map" > "$out/map"
 	rm -f "/tmp/perf-$pid.map"
-	# Before the event goes, and with it how it is printed.
+	# Before the event, and with it its format, is removed.
 	told "$instance/trace" > "$out/told"
 	rmdir "$instance"
 }
@@ -211,7 +211,7 @@ trace_start()
 	stop_loop
 }
 
-# perf_control COMMAND - it answers when it records
+# perf_control COMMAND - waits for the answer of perf
 perf_control()
 {
 	timeout $seconds sh -c "echo $1 > '$out/control'" &&
@@ -255,8 +255,8 @@ fi
 [ "$(sum registered)" = 1 ]
 result $? "the kernel knows the region"
 
-# mark_check WHAT PERCENT INTERRUPTED OPTION... - of the stacks, that may end early;
-# and how many samples in a signal handler there are at least
+# mark_check WHAT PERCENT INTERRUPTED OPTION... - at most PERCENT of the stacks may end early, and
+# at least INTERRUPTED samples must be in a signal handler
 mark_check()
 {
 	what=$1 percent=$2 interrupted=$3
@@ -279,7 +279,7 @@ mark_check "code that grows down" 0 0 -d -t 2 -n $rounds
 # if rows are rewritten under compiled code, a stack may end early
 mark_check "addresses used again at once" 10 0 -r -t 2 -n $rounds
 
-# Names: the functions of each program, and no frame of theirs without one.
+# The functions of each program have names, and no frame of theirs lacks one.
 # shellcheck disable=SC2086
 perf record -q -e cpu-clock -F 1000 --call-graph fp,defer -o "$out/data" -- \
 	"$here/jit-demo" -m -k -n $((2 * rounds)) $programs > "$out/printed" &&
