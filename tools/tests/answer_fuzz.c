@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for what a reader that was taken over answers: what is taken of it, written
- * out and taken again, is the same.
+ * libFuzzer target for the answers of a compromised reader: the accepted part of an answer is the
+ * same after it was written and read again.
  */
 #include "answer.h"
 #include "fuzz.h"

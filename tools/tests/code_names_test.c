@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which function was at an address, by records as programs report them.
+ * Finds the function that was at an address, from records as programs report them.
  */
 #include "check.h"
 #include "code_names.h"
@@ -25,7 +25,7 @@ static void tell(pid_t pid, uint64_t time, uint32_t action, uint64_t id, uint64_
 	code_names_add(names, life_of(pid, 1), time, &record);
 }
 
-/* Reports all of its names: there are none. */
+/* Reports that all names were reported: there are none. */
 static void tell_none(uint64_t time)
 {
 	tell(PID, time, NAME_BEGIN, 1, 0, 0, "");
@@ -37,7 +37,7 @@ static uint64_t id_at(uint64_t address, uint64_t time)
 	return code_names_id(names, life_of(PID, 1), address, time);
 }
 
-/* NULL: none is to be found. */
+/* @name: NULL if none must be found. */
 static bool finds(pid_t pid, uint64_t id, uint64_t address, const char *name, uint64_t offset)
 {
 	struct symbol symbol = code_names_find(names, life_of(pid, 1), id, address);
@@ -63,7 +63,7 @@ static void a_function_while_it_is_there(void)
 	code_names_free(names);
 }
 
-/* In another place and with another length. */
+/* The same at another address and with another length. */
 static void an_address_that_is_used_again(void)
 {
 	names = code_names_new();
@@ -79,7 +79,7 @@ static void an_address_that_is_used_again(void)
 	/* It runs before its thread reports it. */
 	CHECK(id_at(0x2008, 35) == 2);
 	CHECK(!id_at(0x2100, 35));
-	/* A function that goes without having been reported has no name. */
+	/* A function that is removed before it was reported has no name. */
 	tell(PID, 70, NAME_RETIRE, 9, 0x3000, 16, "");
 	tell(PID, 80, NAME_ADD, 4, 0x3000, 16, "fourth");
 	CHECK(!id_at(0x3000, 65) && id_at(0x3000, 75) == 4);
@@ -97,7 +97,7 @@ static void records_of_several_processors(void)
 	code_names_free(names);
 }
 
-/* Before all names were reported there may have been another function. */
+/* Until all names were reported, there may have been another function. */
 static void code_before_all_names_were_told(void)
 {
 	names = code_names_new();

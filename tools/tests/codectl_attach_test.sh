@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# codectl attach --all among processes of several users, one of whom has a file system
-# that no longer answers.  Prints TAP, in the guest.
+# Tests codectl attach --all with processes of several users, one of whom has a file system
+# that does not answer.  Prints TAP, in the guest.
 #
 # What is called by check() looks unreachable:
 # shellcheck disable=SC2317
@@ -59,7 +59,7 @@ hold_tracepoints
 : > "$out/stdout"
 : > "$out/stderr"
 chmod 755 "$out"
-# As in distributions.
+# As distributions do.
 chmod 666 /dev/fuse
 "$here/owner_test" > "$out/stdout"
 check "it is told who answers for a process" [ $? = 0 ]

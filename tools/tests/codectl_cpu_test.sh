@@ -11,8 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=common.sh
 . "$here/common.sh"
 
-# Of 3000 samples, a share of 20 % is within 2 points in 99 of 100 cases even if they are
-# independent, which samples at intervals are not.  An emulated CPU takes fewer than
+# With 3000 samples, a measured share of 20 % is within 2 points in 99 of 100 cases even if samples
+# are independent; samples at intervals vary less.  An emulated CPU takes fewer than
 # requested.
 hertz=997 enough=3000
 cgroups=$out/cgroups
@@ -20,13 +20,13 @@ cgroups=$out/cgroups
 # a function: then shares differ by more.
 slack=${TEST_SLACK:-5}
 
-# make_json OPTION... - of the recording
+# make_json OPTION... - converts the recording to JSON
 make_json()
 {
 	codectl report --json "$out/json" "$@" "$out/recording" > "$out/stdout" 2> "$out/stderr"
 }
 
-# rows LIST - of "functions", "lines" or "samples" in the last one
+# rows LIST - prints the rows of "functions", "lines" or "samples" of the last JSON
 rows()
 {
 	awk -v want="\"$1\":[" '
@@ -34,7 +34,7 @@ rows()
 		on' "$out/json"
 }
 
-# share LIST KEY TEXT... - of all rows that have all texts
+# share LIST KEY TEXT... - adds the shares of all rows that have all texts
 share()
 {
 	key=$2 list=$1
@@ -48,7 +48,7 @@ share()
 		awk '{ sum += $1 } END { printf "%.6f\n", sum }'
 }
 
-# near ONE OTHER BY - two numbers, at most that far apart, times the slack
+# near ONE OTHER BY - do two numbers differ by at most BY, times the slack?
 near()
 {
 	echo "# $1, wanted $2" >> "$out/stdout"
@@ -57,7 +57,7 @@ near()
 		exit !(a - b <= by && b - a <= by && b > 0) }'
 }
 
-# truth NAME FIELD - what the program has printed: 2: the share, 3: the line
+# truth NAME FIELD - the program's own figure: field 2 is the share, 3 the line
 truth()
 {
 	awk -v name="$1" -v field="$2" '$1 == name { print $field }' "$out/truth"
@@ -77,7 +77,7 @@ record_shares()
 	return 1
 }
 
-# If its program has ended, the kernel does not say what had called it.
+# Once the program has ended, the kernel does not report the callers.
 nearly_all_have_stacks()
 {
 	lost=$(sed -n 's/.*"count":\([0-9]*\).*/\1/p' "$out/json" |
@@ -111,7 +111,7 @@ test_shares()
 	check "no function is the kernel's" [ "$(share functions total '"kernel":true')" = 0.000000 ]
 }
 
-# The table prints what the JSON has.
+# The table agrees with the JSON.
 table_agrees()
 {
 	codectl report "$out/recording" > "$out/stdout"
@@ -149,8 +149,8 @@ start_in()
 		exec taskset 1 $here/shares 600" > "$out/load" 2>&1 &
 }
 
-# One and two programs share a CPU: an emulated one has times with fewer samples, which
-# then affect all of them.
+# One program in one cgroup and two in another share a CPU, so that periods with fewer samples,
+# which an emulated CPU has, affect all of them.
 test_cgroups()
 {
 	mkdir "$cgroups" && mount -t cgroup2 cgroup2 "$cgroups" &&
@@ -227,7 +227,7 @@ interrupted()
 		near "$(share functions self_share '"name":"rest"')" 40 8
 }
 
-# on_terminal STEP... - of codectl top
+# on_terminal STEP... - runs codectl top in a terminal
 on_terminal()
 {
 	"$here/terminal" "$@" -- codectl top -p "$load" --by comm > "$out/stdout" 2> "$out/stderr" &&

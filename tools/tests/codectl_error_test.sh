@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Tests in the guest, as TAP, of what codectl(1) prints and leaves behind if it fails.
+# Tests what codectl(1) prints and leaves behind after an error.  Prints TAP, in the guest.
 #
 # What is called by check() looks unreachable:
 # shellcheck disable=SC2317
@@ -17,7 +17,7 @@ as_nobody()
 	[ $? = 1 ] && one_line 1 'not permitted'
 }
 
-# fails_in TEXT COMMAND... - the command, which runs codectl, in a place of its own
+# fails_in TEXT COMMAND... - runs the command, which runs codectl, in a separate mount namespace
 fails_in()
 {
 	text=$1
@@ -26,13 +26,13 @@ fails_in()
 	ended_with $? "$text"
 }
 
-# ended_with STATUS TEXT - codectl, which may have said something before
+# ended_with STATUS TEXT - how codectl ended; it may have printed more before
 ended_with()
 {
 	[ "$1" = 1 ] && tail -n 1 "$out/stderr" | grep -q "^codectl: .*$2"
 }
 
-# refused CALL TEXT ARG... - codectl where that system call is refused
+# refused CALL TEXT ARG... - runs codectl with that system call refused
 refused()
 {
 	call=$1 text=$2
@@ -46,7 +46,7 @@ test_processes()
 	for pid in 99999999 4294967297 2147483648; do
 		check "no such process: $pid" fails_with 1 'no process' list $pid
 	done
-	# Once it is sleep, nobody waits for its child.
+	# Once it has become sleep, it does not wait for its child.
 	sh -c 'sleep 1 & echo $!; exec sleep 20' > "$out/zombie" &
 	load=$!
 	sleep 2
@@ -81,7 +81,7 @@ test_kernels()
 	echo 1 > /proc/sys/kernel/codectl
 }
 
-# Perf uses the event by itself.
+# The event is in use by perf.
 event_in_use()
 {
 	offset=$(codectl where "$load" "$(address take)" | sed -n 's/.*, offset //p')
@@ -125,7 +125,7 @@ test_events()
 	stop_load
 }
 
-# instance_is_there - one with the name that codectl would choose
+# instance_is_there - there is already one with the name that codectl would choose
 instance_is_there()
 {
 	# shellcheck disable=SC2016
@@ -155,7 +155,7 @@ test_instances()
 	done
 }
 
-# With any insufficient number of descriptors it fails and says so.
+# With too few descriptors, however many, it fails and says so.
 few_descriptors()
 {
 	limit=4
@@ -171,7 +171,7 @@ few_descriptors()
 test_commands()
 {
 	check "no such command" fails_with 1 'cannot run /none' record -- /none
-	# Otherwise it would wait for children whose end is not reported.
+	# It would otherwise wait for children whose end is not reported.
 	# shellcheck disable=SC2016
 	check "children go on being waited for" timeout -s KILL 60 sh -c '
 		trap "" CHLD
@@ -199,7 +199,7 @@ test_output()
 	check "a full disk: recording" [ $? = 0 ]
 }
 
-# While somebody uses it, an instance cannot be removed.
+# An instance cannot be removed while it is in use.
 hold_instance()
 {
 	start_recorder --event sys_enter_getppid -p "$load"
@@ -209,7 +209,7 @@ hold_instance()
 	wait "$recorder"
 }
 
-# The recorder's instance goes while it records.
+# The instance is removed while codectl records.
 lose_instance()
 {
 	start_recorder --event sys_enter_getppid -p "$load"

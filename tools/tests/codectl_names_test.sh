@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Tests in the guest, as TAP, of where codectl(1) gets its names: tricks of users to make
-# it open something else, containers, processes that have ended, file systems that do
-# not answer.
+# Tests where codectl(1) gets its names: attempts of users to make it open other files,
+# containers, processes that have ended, file systems that do not answer.  Prints TAP, in the
+# guest.
 #
 # What is called by check() looks unreachable:
 # shellcheck disable=SC2317
@@ -13,18 +13,18 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
 jit=${JIT_DEMO:-$here/../jit-demo}
-# So many that a recorder has time to look at the process while it exists.
+# Enough rounds for a recorder to look at the process while it exists.
 seconds=0.5 turns=200
 [ "${TEST_TIME_SCALE:-1}" = 1 ] || seconds=2 turns=40
 getppid=syscalls:sys_enter_getppid
 
-# as_nobody COMMAND - of the shell
+# as_nobody COMMAND - runs a shell command as nobody
 as_nobody()
 {
 	su -s /bin/sh nobody -c "$1"
 }
 
-# has FUNCTIONS - some stack ends in these
+# has FUNCTIONS - does a stack end in these?
 has()
 {
 	grep -q "^[^ ]*;$1[; ]" "$out/folded"
@@ -36,9 +36,9 @@ record()
 	codectl_is 0 record --folded "$out/folded" "$@"
 }
 
-# --- a path that is something else for root
+# --- a path that is a different file for root
 
-# trap_is KIND - what is at the path of the program, outside the namespace of its user
+# trap_is KIND - makes a file of that kind at the program's path, outside its user's namespace
 trap_is()
 {
 	rm -f "$trap/program"
@@ -55,7 +55,7 @@ opened()
 	! grep -v ready "$out/opened"
 }
 
-# in_namespace ARG... - the program that is at that path there
+# in_namespace ARG... - runs the program at that path, inside the namespace
 in_namespace()
 {
 	echo "exec unshare -Urm sh -c 'mount -t tmpfs tmpfs $trap && cp $here/contend \
@@ -81,7 +81,7 @@ test_trap()
 	wait $opened 2> /dev/null
 }
 
-# Once it has ended its path is looked up here.
+# After it has ended, its path is looked up outside the namespace.
 test_ended_trap()
 {
 	trap_is "a pipe"
@@ -94,7 +94,7 @@ test_ended_trap()
 	wait $writer 2> /dev/null
 }
 
-# --- where the file is not what its path says here
+# --- files that have another path outside the namespace
 
 test_replaced()
 {
@@ -122,7 +122,7 @@ test_unprivileged()
 
 # --- separate debugging information
 
-# where_with_debug MODE - in a namespace where that of the program is installed
+# where_with_debug MODE - in a namespace with the program's debugging information installed
 where_with_debug()
 {
 	chmod "$1" "$debug"
@@ -169,7 +169,7 @@ test_user_map()
 	rm -f /tmp/perf-*.map
 }
 
-# It has another PID, and its /tmp goes with it.
+# A process with another PID in its namespace, and with a /tmp that is removed with it.
 test_container()
 {
 	check "record of a JIT in a container until that ends" record \
@@ -179,7 +179,7 @@ test_container()
 	check "... has its names" has 'jit:fib.fib@[12]'
 }
 
-# Nothing that a user says about another user's code is trusted.
+# Perf maps of one user about the code of another are not trusted.
 test_other_map()
 {
 	start_load "$here/contend" 2 1000000000 1000
@@ -208,7 +208,7 @@ test_silent_server()
 		--duration $seconds
 	check "... has the names of others" has 'worker;turn;tell;syscall'
 	check "... and not its own" has '\[table\];\[table\];\[table\];syscall'
-	# Read ahead for a table, pages that are not answered may stop the program.
+	# Pages that are read ahead for a table, and never arrive, may stop the program.
 	check "record ends that would attach a table to it" record --event $getppid \
 		--duration $seconds
 	kill -KILL $other

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Tests of the plugin of libtraceevent in the guest, with stock trace-cmd, as TAP.
+# Tests the plugin of libtraceevent with stock trace-cmd.  Prints TAP, in the guest.
 #
 # What is called by check() looks unreachable:
 # shellcheck disable=SC2317
@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 hold_tracepoints
 rounds=50
 [ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=10
-# A thread whose turn it is already does not wait.
+# A thread does not wait if it already has the turn.
 waits=$((rounds / 10))
 
 # record PROGRAM - its trace is in trace.dat
@@ -23,14 +23,14 @@ record()
 		-O userstacktrace_delay "$1" 2 "$rounds" > "$out/stdout" 2> "$out/stderr"
 }
 
-# report [OPTION]... - trace.dat, as printed by trace-cmd with the plugin
+# report [OPTION]... - prints trace.dat by trace-cmd with the plugin
 report()
 {
 	TRACEEVENT_PLUGIN_DIR=$here/plugins trace-cmd report -i "$out/trace.dat" "$@" \
 		> "$out/report" 2> "$out/stderr" && ! grep -v '^cpus=' "$out/stderr"
 }
 
-# stacks INNERMOST... - how many stacks have these frames on top, as extended expressions
+# stacks INNERMOST... - counts stacks with these innermost frames, extended regular expressions
 stacks()
 {
 	printf '%s\n' "$@" | awk '
@@ -41,7 +41,7 @@ stacks()
 		END { print all + (at == wanted) }' - "$out/report"
 }
 
-# has COUNT INNERMOST... - at least so many
+# has COUNT INNERMOST... - are there at least COUNT such stacks?
 has()
 {
 	want=$1

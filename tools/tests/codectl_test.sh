@@ -69,7 +69,7 @@ test_list()
 	wait $other 2> /dev/null
 }
 
-# where_is FUNCTION REGEX - in the output for an address two bytes inside it
+# where_is FUNCTION REGEX - is it in the output for an address two bytes inside FUNCTION?
 where_is()
 {
 	codectl_is 0 where "$load" "$(printf %x $(($(address "$1") + 2)))" &&
@@ -93,7 +93,7 @@ test_where()
 	stop_load
 }
 
-# where_memory ADDRESS TEXT - of the mapping that starts there
+# where_memory ADDRESS TEXT - is it in the output for the mapping that starts there?
 where_memory()
 {
 	codectl_is 0 where "$load" "$1" && grep -q "^0x$1: no name$" "$out/stdout" &&
@@ -126,7 +126,7 @@ test_where_jit()
 	stop_load
 }
 
-# Each user makes the map of its own processes.
+# Users can only make perf maps of their own processes.
 test_where_user()
 {
 	start_load su -s /bin/sh nobody -c "exec $here/contend 2 1000000000 1000"
@@ -171,7 +171,7 @@ most_frequent_first()
 	awk '/^[0-9]/ { if (nr++ && $1 > last) exit 1; last = $1 } END { exit nr < 2 }' "$out/stdout"
 }
 
-# The time ends before the command does.
+# --duration ends before the command does.
 test_record_command()
 {
 	cp "$here/contend" "$out/co n	\\tend"
@@ -207,8 +207,8 @@ test_record_pid()
 	check "its threads have their stacks" folded some syscalls:sys_enter_getppid \
 		'worker;turn;tell;syscall'
 	check "it goes on" kill -0 $load
-	# Not a child of this shell, which would keep it as a zombie; it is there for
-	# longer than it takes to begin.
+	# Not a child of this shell, which would keep it as a zombie.  It runs for longer
+	# than codectl takes to start.
 	soon=$(sh -c "$here/contend 2 $lasting 10000 > /dev/null & echo \$!")
 	check "it ends with the process" timeout -s KILL $((60 * ${TEST_TIME_SCALE:-1})) \
 		sh -c "codectl record -p $soon > $out/stdout 2> $out/stderr"
@@ -219,7 +219,7 @@ test_record_pid()
 	stop_load
 }
 
-# A stack with the wrong event would show.
+# Each event must have its own stack.
 test_record_lost()
 {
 	start_load "$here/contend" 2 1000000000
@@ -234,7 +234,7 @@ test_record_lost()
 	stop_load
 }
 
-# The record that explains an id comes with the first stack, and is lost.
+# The record that explains an id comes with the first stack, and gets lost.
 test_record_unexplained()
 {
 	cp "$here/contend" "$out/new"
@@ -265,9 +265,9 @@ test_record_jit()
 		'_start;.*;main;.*;jit:[a-z]*\.[a-z]*@[12];' "$out/folded"
 }
 
-# Programs come and go, and reuse the addresses of others: by the names at the end,
-# stacks of one would have functions of several.
-# names_told KIND [OPTION] - of jit-demo
+# Programs come and go, and reuse the addresses of others: with the names that addresses have at
+# the end, a stack would mix functions of several programs.
+# names_told KIND [OPTION] - checks the names of jit-demo
 names_told()
 {
 	kind=$1
@@ -282,10 +282,10 @@ names_told()
 			for (i = 1; i <= NF; i++) {
 				if ($i ~ /unknown/)
 					unknown++
-				# What they share is called jit:enter, for example.
+				# The shared stubs have names like jit:enter.
 				if ($i !~ /^jit:.*\./)
 					continue
-				# What stands for a function that is not compiled yet.
+				# The stub of a function that is not compiled yet.
 				sub(/^jit:stub:/, "jit:", $i)
 				sub(/\..*/, "", $i)
 				mixed += name != "" && $i != name
@@ -309,7 +309,7 @@ test_record_names()
 	names_told ", in granule maps" -g
 }
 
-# interrupted_by SIGNAL - while it records
+# interrupted_by SIGNAL - sends it while codectl records
 interrupted_by()
 {
 	start_recorder --event sys_enter_getppid -p $load
@@ -322,7 +322,7 @@ test_interrupt()
 {
 	start_load "$here/contend" 2 1000000000 1000
 	for signal in INT TERM; do
-		# A shell without job control has its background ignore INT.
+		# A shell without job control starts background commands with INT ignored.
 		interrupted_by $signal
 		check "$signal ends the recording" [ $recorded = 0 ]
 		check "which is printed" grep -q '^	tell+0x' "$out/stdout"
@@ -368,7 +368,7 @@ test_report()
 	check "by thread" reports '^contend;pid [0-9]*;tid [0-9]*;.*;tell;syscall ' \
 		--by comm,pid,tid --folded -
 	check "each of them its share" by_thread
-	# Unless somebody has mounted them, there are none.
+	# There are none unless they are mounted.
 	cgroup=$(sed -n 's/^0:://p' /proc/self/cgroup)
 	check "by cgroup" reports "^${cgroup:-.unknown.};__clone3;.*;tell;syscall " \
 		--by cgroup --folded -
@@ -380,7 +380,7 @@ test_report()
 	check "build-ids" [ $? = 0 ]
 }
 
-# Both threads tell the same number of times.
+# Both threads call tell() equally often.
 by_thread()
 {
 	awk -v want="$rounds" '/;tell;syscall / { nr++; wrong += $NF != want }

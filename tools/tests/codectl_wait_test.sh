@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Tests of codectl record --wait in the guest, as TAP: compares what a program reports of
-# its own waits with what is recorded.
+# Tests codectl record --wait: compares the waits that a program reports itself with the recorded
+# ones.  Prints TAP, in the guest.
 #
 # What is called by check() looks unreachable:
 # shellcheck disable=SC2317
@@ -17,7 +17,7 @@ rounds=10
 # Other work on the host takes CPUs away from the emulated ones.
 slack=${TEST_SLACK:-3}
 
-# total LIST NAME [LINE] - nanoseconds of that row of the JSON, of all groups
+# total LIST NAME [LINE] - adds the nanoseconds of that row of the JSON in all groups
 total()
 {
 	awk -v list="$1" -v name="$2" -v line="$3" '
@@ -30,14 +30,13 @@ total()
 		END { printf "%.0f\n", sum }' "$out/json"
 }
 
-# told NAME - what the program has said: nanoseconds and line
+# told NAME - prints the program's own nanoseconds and line
 told()
 {
 	sed -n "s/^$1 //p" "$out/told"
 }
 
-# agrees NS TOLD - they differ by no more than 2 percent of the time of the program, times
-# the slack
+# agrees NS TOLD - do they differ by at most 2 percent of the program's time, times the slack?
 agrees()
 {
 	awk -v ns="$1" -v told="$2" -v all="$(told all | cut -d ' ' -f 1)" \
@@ -68,7 +67,7 @@ shares_agree()
 	done
 }
 
-# of_kind EVENT NAME - it waits for nothing else
+# of_kind EVENT NAME - does NAME only have waits of this kind?
 of_kind()
 {
 	report_json --event "$1" --by none
@@ -88,7 +87,7 @@ min_us_is()
 	[ "$(cat "$tracing/code_wait_min_us")" = "$1" ]
 }
 
-# record OPTION... - with what the program says in $out/told
+# record OPTION... - the output of the program goes to $out/told
 record()
 {
 	codectl record --wait --no-attach -o "$out/recording" "$@" > "$out/told" 2> "$out/stderr"
@@ -114,7 +113,7 @@ test_shares()
 	check "what it has set is as it was" min_us_is 0
 }
 
-# is_in FUNCTION WHOM - it has the time that the first thread spends in WHOM
+# is_in FUNCTION WHOM - does FUNCTION have the time that the first thread spends in WHOM?
 is_in()
 {
 	# shellcheck disable=SC2046
@@ -122,7 +121,7 @@ is_in()
 	agrees "$(total functions "$1")" "$2"
 }
 
-# Whose unlock, and whose write, ends the waits of the first thread.
+# The callers of unlock and write that end the waits of the first thread.
 test_wakers()
 {
 	check "record --wakers" record --wakers -- "$here/waiting" $rounds
@@ -142,7 +141,7 @@ test_wakers()
 	check "of waits alone" fails_with 2 'are of --wait' record --wakers --futex
 }
 
-# A program's own function calls the kernel's.
+# User frames are the callers of kernel frames.
 test_kernel()
 {
 	check "record --wait --kernel" record --kernel -- "$here/waiting" $rounds
@@ -184,7 +183,7 @@ no_longer()
 		END { exit !(sum < 4 * 6e9) }' "$out/json"
 }
 
-# blocked FUNCTION THREADS - so many threads are in it, and wait for a futex
+# blocked FUNCTION THREADS - are THREADS threads in it, waiting for a futex?
 blocked()
 {
 	report_json --event blocked:futex --by tid

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154
 #
-# For the tests of a command of codectl on the host, which is $command.
+# For the tests of the codectl command $command on the host.
 
 # shellcheck source=../../scripts/check/tap.sh
 . "$here/../../scripts/check/tap.sh"
 
-# expect STATUS TEXT ARG... - the exit status, and a line that has the text
+# expect STATUS TEXT ARG... - checks the exit status, and that a line contains the text
 expect()
 {
 	wanted=$1 text=$2

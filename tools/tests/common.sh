@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154,SC2317,SC2034
 #
-# For the tests of codectl(1) in the guest, which are in the directory $here.
+# For the tests of codectl(1) in the guest, in the directory $here.
 
 # shellcheck source=../../scripts/check/tap.sh
 . "$here/tap.sh"
@@ -10,9 +10,8 @@ tracing=/sys/kernel/tracing
 out=$(mktemp -d)
 load=''
 
-# A tracepoint that two instances use already is not patched into the code when
-# a third does: TCG may execute the breakpoint of a patch that is over, if others
-# run meanwhile.
+# While two instances use a tracepoint, a third one does not patch the code: if other CPUs run
+# during a patch, TCG may execute its breakpoint after the patch is complete.
 hold_tracepoints()
 {
 	for holder in $tracing/instances/hold-1 $tracing/instances/hold-2; do
@@ -41,7 +40,7 @@ cleanup()
 }
 trap cleanup EXIT
 
-# check WHAT COMMAND... - shows what the last codectl printed if it fails
+# check WHAT COMMAND... - if it fails, prints the output of the last codectl
 check()
 {
 	what=$1
@@ -52,7 +51,7 @@ check()
 	result $status "$what"
 }
 
-# eventually COMMAND... - it succeeds within a minute
+# eventually COMMAND... - does it succeed within a minute?
 eventually()
 {
 	for try in 1 2 3 4 5 6 7 8 9 10; do
@@ -62,7 +61,7 @@ eventually()
 	return 1
 }
 
-# ends_with STATUS COMMAND... - with that status, and its output kept
+# ends_with STATUS COMMAND... - does it exit with that status?  Keeps its output.
 ends_with()
 {
 	want=$1
@@ -71,7 +70,7 @@ ends_with()
 	[ $? = "$want" ]
 }
 
-# codectl_is STATUS ARG... - it exits with that status
+# codectl_is STATUS ARG... - does codectl exit with that status?
 codectl_is()
 {
 	want=$1
@@ -79,7 +78,7 @@ codectl_is()
 	ends_with "$want" codectl "$@"
 }
 
-# fails_with STATUS TEXT ARG... - in one line that has the text, and soon
+# fails_with STATUS TEXT ARG... - does codectl fail soon, with one line that contains the text?
 fails_with()
 {
 	text=$2 want=$1
@@ -94,7 +93,7 @@ one_line()
 		head -n 1 "$out/stderr" | grep -q "^codectl: .*$2"
 }
 
-# start_load COMMAND... - in the background, once it has printed two lines
+# start_load COMMAND... - starts it in the background, and waits until it has printed two lines
 start_load()
 {
 	: > "$out/load"
@@ -112,7 +111,7 @@ stop_load()
 	load=''
 }
 
-# address NAME - of a function, as the load has printed it
+# address NAME - the address of a function that the load has printed
 address()
 {
 	sed -n "s/^$1 //p" "$out/load"
@@ -128,7 +127,7 @@ no_instance()
 	return 1
 }
 
-# Whether it has read some of the trace.
+# Has it read some of the trace?
 is_recording()
 {
 	grep -q '^read events: [1-9]' \
@@ -136,7 +135,7 @@ is_recording()
 		2> /dev/null
 }
 
-# start_recorder OPTION... - until it records, or has failed
+# start_recorder OPTION... - starts it, and waits until it records or has failed
 start_recorder()
 {
 	codectl record --no-attach "$@" > "$out/stdout" 2> "$out/stderr" &

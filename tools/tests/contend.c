@@ -2,10 +2,9 @@
 /*
  * usage: contend THREADS ROUNDS [MICROSECONDS]
  *
- * Threads that wait for one another, so that the stack of each system call is
- * known: turn() and take() or give() for futex, tell() for getppid.  Prints where
- * some functions are, and at the end how many turns there were.  Between turns they
- * sleep for MICROSECONDS, if given.
+ * Threads that wait for one another, so that the stack of each system call is known: turn() and
+ * take() or give() for futex, tell() for getppid.  Prints the addresses of some functions, and
+ * at the end the number of turns.  Between turns the threads sleep for MICROSECONDS, if given.
  */
 #include <linux/futex.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Samples on CPUs, as profiles: which frames they have, and whose they are; names of the kernel.
+ * Samples on CPUs, as profiles: their frames and tasks; names of the kernel.
  */
 #include "check.h"
 #include "cpu_samples.h"
@@ -75,7 +75,7 @@ static struct put_sample in_user(uint64_t time, uint32_t tid)
 		.tid = tid, .nr = 3, .ips = { PERF_CONTEXT_USER, 0x10, 0x20 } };
 }
 
-/* With a user stack that comes later. */
+/* Its user stack comes later. */
 static struct put_sample in_kernel(uint64_t time, uint32_t tid, uint64_t cookie)
 {
 	return (struct put_sample){ .time = time, .period = 100, .pid = tid, .tid = tid,
@@ -108,7 +108,7 @@ static void adds_up_what_is_the_same(void)
 	end(seen);
 }
 
-/* By cookie and thread; each has its own part in the kernel. */
+/* Joined by cookie and thread; each sample has its own kernel frames. */
 static void joins_user_stacks_that_come_later(void)
 {
 	struct bytes bytes = start();
@@ -120,7 +120,7 @@ static void joins_user_stacks_that_come_later(void)
 	put_chain(&bytes, 2, 7, 0x30, 0x40, 13);
 	put_chain(&bytes, 1, 7, 0x50, 0x60, 14);
 	put_chain(&bytes, 1, 7, 0x70, 0x80, 15);
-	/* It may say that it is of user space. */
+	/* There may be a marker for user space. */
 	put_sample(&bytes, in_kernel(16, 3, 7));
 	put_chain(&bytes, 3, 7, PERF_CONTEXT_USER, 0x90, 17);
 	seen = run(&bytes, true);
@@ -228,7 +228,7 @@ static void forgets_samples_and_goes_on(void)
 
 /* ------------------------------------------------------------------ own names */
 
-/* It need not be anything but here. */
+/* Only its address is used. */
 static void __attribute__((noinline)) known_function(void)
 {
 	__asm__ volatile("nop");
@@ -250,7 +250,7 @@ static struct mapping own_mapping(uint64_t address, char *line, size_t size)
 	return mapping;
 }
 
-/* The file is known by device and inode: there is no build-id. */
+/* The file is identified by device and inode, as there is no build-id. */
 static void names_functions_and_lines(void)
 {
 	const uint64_t address = (uintptr_t)known_function;
@@ -266,7 +266,7 @@ static void names_functions_and_lines(void)
 		 .len = map.end - map.start, .offset = map.offset, .inode = map.inode,
 		 .major = map.major, .minor = map.minor, .path = map.path.at);
 	sample.ips[1] = address;
-	/* A return address right after it belongs to it. */
+	/* A return address just past its end belongs to it. */
 	sample.ips[2] = address + 1;
 	put_sample(&bytes, sample);
 	seen = run(&bytes, false);
@@ -346,7 +346,7 @@ static void finds_functions_of_the_kernel(void)
 	free(text);
 }
 
-/* Who may not see addresses sees zeros. */
+/* Without the right to see addresses they are zeros. */
 static void has_no_names_without_addresses(void)
 {
 	static const char hidden[] = "0000000000000000 T _text\n0000000000000000 T other\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for what the process without privileges does with an ELF file and its
- * debugging information: it ends, and what it finds has the form of an answer.
+ * libFuzzer target for the unprivileged reader of an ELF file and its debugging information: it
+ * ends, and its result has the form of an answer.
  */
 #include "answer.h"
 #include "elf_names.h"
@@ -9,7 +9,7 @@
 
 const char *__asan_default_options(void);
 
-/* What libdw does not free goes with the process. */
+/* libdw leaks memory, which is freed when the process ends. */
 const char *__asan_default_options(void)
 {
 	return "detect_leaks=0";
@@ -25,7 +25,7 @@ static void check_find(struct elf_names *names, uint32_t unit, uint64_t offset)
 	symbol_free(&symbol);
 }
 
-/* The file itself stands for what is separate, too. */
+/* The file also serves as its separate debugging information. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct image images[NR_IMAGES];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The files that a process has mapped, with a stand-in for who tells whose it is. */
+/* The files that a process has mapped, with a stand-in for the lookup of its owner. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 
 #define OWNER	12345
 
-/* How often this process is the owner's, before it is another's. */
+/* Number of lookups in which the process is the owner's, before it becomes another user's. */
 static unsigned int asked, owners;
 
 bool owner_of(pid_t pid, uid_t *uid)
@@ -19,7 +19,7 @@ bool owner_of(pid_t pid, uid_t *uid)
 	return true;
 }
 
-/* At the mapping of this program. */
+/* The mapping of this program. */
 static struct files look(unsigned int times, struct files files)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -64,7 +64,7 @@ static void of_another(void)
 	forget(&files);
 }
 
-/* What the process has mapped since may be on a file system that does not answer. */
+/* A file that was mapped since may be on a file system that does not answer. */
 static void of_another_since(void)
 {
 	struct files files = look(1, (struct files){ 0 });
@@ -73,7 +73,7 @@ static void of_another_since(void)
 	forget(&files);
 }
 
-/* Nothing is opened for it. */
+/* No file is opened for it. */
 static void known_already(void)
 {
 	struct files files = look(2, (struct files){ 0 });
@@ -92,7 +92,7 @@ static void only_looked_at(void)
 	forget(&files);
 }
 
-/* All processes are to be looked at again then. */
+/* Then all processes have to be scanned again. */
 static void no_descriptor_left(void)
 {
 	struct files files = { .of_one = true, .owner = OWNER };
@@ -105,7 +105,7 @@ static void no_descriptor_left(void)
 	files = (struct files){ .of_one = true, .owner = OWNER };
 	CHECK(!getrlimit(RLIMIT_NOFILE, &before));
 	room = before;
-	/* For the directory, and not for what is in it. */
+	/* For the directory, not for its contents. */
 	room.rlim_cur = 4;
 	CHECK(!setrlimit(RLIMIT_NOFILE, &room));
 	CHECK(!files_add_all(&files) && !files.nr);
@@ -129,7 +129,7 @@ static bool may_open_mappings(void)
 
 int main(void)
 {
-	/* The numbers of descriptors are known from here on. */
+	/* From here on the numbers of descriptors are known. */
 	while (open("/dev/null", O_RDONLY) < 3)
 		;
 	close_range(3, ~0U, 0);

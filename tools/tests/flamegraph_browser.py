@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# Tests, as TAP, of a flame graph in a browser: what a person sees and does.
+# Tests a flame graph in a browser as a user sees and operates it.  Prints TAP.
 #
 # flamegraph_browser.py CODECTL [SCREENSHOTS]
 #
-# CHROMIUM names the browser, which is driven through its pipe for debuggers.
+# CHROMIUM names the browser, which is controlled through its debugging pipe.
 
 import base64
 import json
@@ -20,7 +20,7 @@ BROWSER = os.environ.get("CHROMIUM", "chromium")
 
 
 class Page:
-    """A page of a browser of its own."""
+    """A page in a separate browser."""
 
     def __init__(self, directory):
         to_read, self.to = os.pipe()
@@ -93,7 +93,7 @@ class Page:
         return result["result"].get("value")
 
     def click(self, selector):
-        """At the middle of the element."""
+        """The coordinates of the middle of the element."""
         x, y = self.value("""(function () {
             var element = document.querySelector(%s), box;
             element.scrollIntoView({ block: "center" });
@@ -120,7 +120,7 @@ class Page:
 
 
 class Tests:
-    """Numbers what is checked."""
+    """Numbers the checks."""
 
     def __init__(self):
         self.number, self.failed = 0, 0
@@ -134,7 +134,7 @@ class Tests:
 
 
 def recording(stacks):
-    """Of (functions, outermost first, weight), all of one event and task."""
+    """A recording of (functions, outermost first; weight), all of one event and task."""
     lines = [{"codectl-recording": 1}, {"event": {"name": "test:event"}},
              {"task": {"comm": "test", "pid": 1, "tid": 1}}]
     frames, numbers = {}, {}
@@ -289,7 +289,7 @@ def test_diff(tests, page, path):
 
 
 def main():
-    # A browser that hangs is no reason to.
+    # Do not hang if the browser does.
     signal.alarm(1200)
     codectl = sys.argv[1]
     pictures = sys.argv[2] if len(sys.argv) > 2 else None

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is drawn of folded stacks: each function once for each different caller,
- * as wide as its share, and nothing that XML does not allow.
+ * Flame graphs of folded stacks: each function is drawn once for each different caller, with its
+ * share as the width, and the output is well-formed XML.
  */
 #include "profiles.h"
 
@@ -28,7 +28,7 @@ static void draw(const char *text)
 	draw_parts(text, NULL, 0);
 }
 
-/* The sanitizer's strstr() would look at all that follows, each time. */
+/* The sanitizer's strstr() would check the whole rest of the text on each call. */
 static int count(const char *text)
 {
 	size_t len = strlen(text);
@@ -39,7 +39,7 @@ static int count(const char *text)
 	return nr;
 }
 
-/* Whether @name has @box, as x, y and width. */
+/* Does @name have @box, given as x, y and width? */
 static bool has_box(const char *name, const char *box)
 {
 	char want[200];
@@ -69,13 +69,13 @@ static void shares_of_callers(void)
 	draw("main;b 30\nmain;a;c 60\nmain 10\n");
 	CHECK(count("<title>main (100 events, 100.00 %)") == 1);
 	CHECK(count("<title>a (60 events, 60.00 %)") == 1);
-	/* what ends in main comes first */
+	/* stacks that end in main come first */
 	CHECK(has_box("a", "x=\"128.0\" y=\"64.0\" width=\"708.0\""));
 	CHECK(has_box("c", "x=\"128.0\" y=\"48.0\" width=\"708.0\""));
 	CHECK(has_box("b", "x=\"836.0\" y=\"64.0\" width=\"354.0\""));
 }
 
-/* Of the base alone nothing is drawn, but it counts for the change. */
+/* A stack that is only in the base is not drawn, but counts for the change. */
 static void changes(void)
 {
 	draw_parts("main;a 30\nmain;b 50\nmain;c 20\n", "main;a 5\nmain;b 5\nmain;d 10\n", 0);
@@ -101,7 +101,7 @@ static void parts_that_are_small(void)
 	CHECK(count("<title>thin") == 0);
 }
 
-/* A name that continues another one is no frame below it. */
+/* A name that has another one as its prefix is not a child frame of it. */
 static void names_that_begin_alike(void)
 {
 	draw("a;x 1\na b;x 1\na!;x 1\na 1\na;y 1\nab;x 1\n");
@@ -131,7 +131,7 @@ static void names_that_are_too_long(void)
 	CHECK(count(">abcdef</text>") == 1);
 }
 
-/* Colours that no other frame has. */
+/* Colours that are unique to these frames. */
 static void kinds_of_frames(void)
 {
 	static const struct {
@@ -177,7 +177,7 @@ static void times(void)
 	profile_free(profile);
 }
 
-/* As deep as the kernel gives stacks, and wider. */
+/* As deep as the kernel's stacks can be, and wider. */
 static void many_stacks(void)
 {
 	size_t size;

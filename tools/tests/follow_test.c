@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Following mappings, with rings of its own in place of perf's. */
+/* Following mappings, with stand-ins for perf's rings. */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -63,7 +63,7 @@ static int count_sleep(useconds_t us)
 #define usleep		count_sleep
 #include "attach/follow.c"
 
-/* The contents of the list of online CPUs from now on. */
+/* Sets the contents of the list of online CPUs. */
 static void put_online(struct follow *f, const char *list)
 {
 	close(f->cpus);
@@ -71,7 +71,7 @@ static void put_online(struct follow *f, const char *list)
 	CHECK(write(f->cpus, list, strlen(list)) == (ssize_t)strlen(list));
 }
 
-/* It knows the list, whatever this machine has. */
+/* Uses that list, whatever CPUs this machine has. */
 static struct follow *start(void)
 {
 	struct follow *f = follow_start();
@@ -157,7 +157,7 @@ static void code_of_files(void)
 	end(f);
 }
 
-/* At each place of the ring, including its end. */
+/* A record at each position of the ring, including across its end. */
 static void all_around_the_ring(void)
 {
 	struct follow *f = start();
@@ -195,7 +195,7 @@ static void record_without_size(void)
 	end(f);
 }
 
-/* So that a process that maps all the time does not take up a CPU. */
+/* A process that maps all the time must not use up a CPU. */
 static void flood(void)
 {
 	struct follow *f = start();
@@ -222,13 +222,13 @@ static void cpu_that_comes(void)
 	refuses[1] = 0;
 	CHECK(!wait_for_records(f) && f->nr == CPUS - 1);
 	put_online(f, "0-2\n");
-	/* What it has mapped before is to be looked for. */
+	/* Its earlier mappings have to be looked up. */
 	CHECK(wait_for_records(f) && f->nr == CPUS);
 	CHECK(!wait_for_records(f));
 	end(f);
 }
 
-/* CPUs are offline and back, and the list is the same. */
+/* CPUs go offline and come back, so that the list is the same. */
 static void suspend(void)
 {
 	struct follow *f = start();
@@ -241,7 +241,7 @@ static void suspend(void)
 	end(f);
 }
 
-/* For lack of memory, when a CPU has come online. */
+/* No memory when a CPU has come online. */
 static void ring_that_cannot_be_opened(void)
 {
 	struct follow *f = start();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What frames are called: in this program's own file under several names, in its vDSO,
- * in what is no such file, and in compiled code.
+ * The names of frames: in this program's own file, under several paths, in its vDSO, in other
+ * kinds of files, and in compiled code.
  */
 #include <dlfcn.h>
 #include <elfutils/libdwelf.h>
@@ -76,7 +76,7 @@ static void add_file(struct frames *frames, uint64_t id, const char *path,
 	frames_add_file(frames, &record, getpid());
 }
 
-/* What is between @before and @after in @text, which goes. */
+/* Return: the text between @before and @after in @text, which is freed. */
 static char *cut(char *text, const char *before, const char *after)
 {
 	size_t len = strlen(text), skip = strlen(before), end = strlen(after);
@@ -128,7 +128,7 @@ static bool shows(struct frames *frames, uint64_t id, uint64_t offset, bool exac
 	char *text = frame_text(frames, (struct frame){ offset, id, exact, 0 }, false);
 	char *source = strstr(text, " at ");
 
-	/* Where it is in this file is not what is looked for. */
+	/* Its offset in this file does not matter. */
 	if (source)
 		*source = '\0';
 	return is(text, wanted);
@@ -171,7 +171,7 @@ static void functions_of_a_file(void)
 	before = frame_text(frames, (struct frame){ at, 1, false, 0 }, true);
 	CHECK(strcmp(before, "target"));
 	free(before);
-	/* Once a file is known, it stays what it is. */
+	/* A known file is not replaced. */
 	add_file(frames, 1, "/none", VERIFIED);
 	CHECK(folds(frames, 1, at, true, "target"));
 	frames_free(frames);
@@ -191,13 +191,13 @@ static void expect_claimed_functions(int names)
 	frames_free(frames);
 }
 
-/* Text that was moved away from its file has the offsets that it had there. */
+/* Text that was moved away from its file keeps its offsets in it. */
 static void functions_of_moved_text(void)
 {
 	expect_claimed_functions(MOVED);
 }
 
-/* Another file of that name has other functions. */
+/* A different file with the same name has other functions. */
 static void functions_of_another_build(void)
 {
 	struct frames *frames = frames_new(NULL);
@@ -212,13 +212,13 @@ static void functions_of_another_build(void)
 	frames_free(frames);
 }
 
-/* A claim says where the object begins in memory, not in which file. */
+/* A claim says where the object begins in memory, but does not name a file. */
 static void functions_of_a_claimed_file(void)
 {
 	expect_claimed_functions(CLAIMED);
 }
 
-/* Neither an address nor anything else that is known. */
+/* Neither the address nor anything else is known. */
 static void offsets_of_no_file(void)
 {
 	struct file_record record = { .id = 1, .unit = UNIT_OBJECT };
@@ -230,7 +230,7 @@ static void offsets_of_no_file(void)
 	frames_free(frames);
 }
 
-/* Of a unit that only a later kernel knows. */
+/* With a unit that only later kernels have. */
 static void offsets_in_another_unit(void)
 {
 	struct file_record record = {
@@ -276,7 +276,7 @@ static char *in_dir(const char *name)
 	return format("%s/%s", dir, name);
 }
 
-/* So that @room more descriptors can be opened. */
+/* Limits descriptors so that @room more can be opened. */
 static void limit_descriptors(unsigned int room)
 {
 	struct rlimit limit;
@@ -306,7 +306,7 @@ static void no_descriptor_is_left(void)
 	}
 }
 
-/* None of them is waited for or trusted. */
+/* These must be neither waited for nor trusted. */
 static void files_of_no_use(void)
 {
 	char *text = in_dir("text"), *pipe = in_dir("pipe"), *head = in_dir("head");
@@ -333,7 +333,7 @@ static void files_of_no_use(void)
 	free(head);
 }
 
-/* The kernel writes \ooo, and nothing else is taken for it. */
+/* Only \ooo, which the kernel writes, is an escape. */
 static void odd_paths(void)
 {
 	static const char * const names[][2] = {
@@ -383,7 +383,7 @@ static void vdso_of_the_kernel(void)
 	frames_free(frames);
 }
 
-/* --- compiled code, and what is not known */
+/* --- compiled code, and unknown code */
 
 static void names_of_compiled_code(void)
 {
@@ -462,7 +462,7 @@ static void remove_dir(void)
 	rmdir(dir);
 }
 
-/* As reported, which precedes the perf map, and by address only if there is no file. */
+/* Reported names take precedence over the perf map; it is used only if there is no file. */
 static void names_that_were_told(void)
 {
 	const struct name_record told = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writes inputs for the fuzzers, made from the data of the tests: DIR/answer, DIR/line,
+ * Writes seeds for the fuzzers, made from the data of the tests: DIR/answer, DIR/line,
  * DIR/mapping, DIR/perf_map, DIR/record, DIR/recording, DIR/sframe_rows.
  */
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void write_seed(const char *target, size_t nr, const char *text)
 	fclose(file);
 }
 
-/* Those of this process. */
+/* The mappings of this process. */
 static void write_mappings(void)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
@@ -62,7 +62,7 @@ static void write_answers(void)
 	fclose(file);
 }
 
-/* Of the task 7 on CPU 1, as record_fuzz.c reads it. */
+/* A record of task 7 on CPU 1, in the format of record_fuzz.c. */
 static void put_record(FILE *file, uint8_t kind, const void *data, size_t len)
 {
 	const uint8_t head[4] = { kind, 1, 7, (len + 7) / 8 };
@@ -72,7 +72,7 @@ static void put_record(FILE *file, uint8_t kind, const void *data, size_t len)
 	fwrite("\0\0\0\0\0\0\0", 1, -len % 8, file);
 }
 
-/* An event, its cookie, the stack in @parts records, and a file of it. */
+/* An event, its cookie, the stack in @parts records, and one of its files. */
 static void write_trace(size_t nr, uint32_t parts)
 {
 	struct raw_cookie cookie = { .cookie = 9, .event = 0 };
@@ -102,7 +102,7 @@ static void write_trace(size_t nr, uint32_t parts)
 	fclose(file);
 }
 
-/* A function that comes and goes, and all names of its program. */
+/* A function that is added and removed, and the end of its program's names. */
 static void write_names(size_t nr)
 {
 	struct raw_name name = {
@@ -142,7 +142,7 @@ static void write_perf(void)
 		   "0000000000000000 A zero\nffffffffc0000000 t in_module\t[some]\n");
 }
 
-/* Of each kind of line. */
+/* One seed for each kind of line. */
 static void write_recordings(void)
 {
 	write_seed("recording", 0,
@@ -159,7 +159,7 @@ static void write_recordings(void)
 		   "{\"note\":{\"count\":1,\"text\":\"lost\"}}\n{\"new\":[]}\n{\"end\":{}}\n");
 }
 
-/* Of each kind, one after the other; the fuzzer moves those that start below 0x1000. */
+/* Rows of each kind, one after the other; the fuzzer moves those that start below 0x1000. */
 static void write_rows(void)
 {
 	const struct loc ra = { LOC_WORD, BASE_CFA, 0, -8 };

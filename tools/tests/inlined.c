@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the fuzzer of names starts from: functions that are inlined, and lines. */
+/* The seed for the fuzzer of names: inlined functions and lines. */
 static inline __attribute__((always_inline)) int add(int a, int b)
 {
 	__asm__ volatile("nop");

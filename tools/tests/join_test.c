@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The join rule, on traces that are right, out of order, lossy and wrong.
+ * The join rule, on correct, unordered, lossy and wrong traces.
  */
 #include "check.h"
 #include "join.h"
@@ -8,10 +8,10 @@
 enum { FUTEX = 100, SWITCH = 101 };
 
 static char got[4096];
-static unsigned int kinds, woken;	/* as digits, in the order in which they came */
+static unsigned int kinds, woken;	/* as digits, in order of arrival */
 static uint64_t ns;
 
-/* TYPE:TID:FIRST-FRAME/FRAMES for each event that has a stack. */
+/* TYPE:TID:FIRST-FRAME/FRAMES for each event with a stack. */
 static void note(void *context, const struct traced_event *event, unsigned long count,
 		 struct join_stack *stack)
 {
@@ -57,7 +57,7 @@ static void event(struct join *join, int cpu, int tid, uint64_t value,
 	cookie(join, cpu, tid, value, type);
 }
 
-/* Frames are counted from @offset on. */
+/* The number of the first frame is @offset. */
 static void part(struct join *join, int tid, uint64_t value, uint32_t nr,
 		 uint32_t first, uint32_t count, uint64_t offset)
 {
@@ -135,7 +135,7 @@ static void entries_of_one_task_and_of_others(void)
 	join_free(join);
 }
 
-/* Neither types nor cookies have to grow. */
+/* Neither types nor cookies need to be ascending. */
 static void types_and_cookies_that_come_down(void)
 {
 	struct join *join = start();
@@ -152,7 +152,7 @@ static void types_and_cookies_that_come_down(void)
 	join_free(join);
 }
 
-/* Not while more of it may be on its way from other CPUs. */
+/* A stack is not complete while other CPUs may still deliver parts. */
 static void a_pass_without_more(void)
 {
 	struct join *join = start();
@@ -182,7 +182,7 @@ static void cookies_of_no_event(void)
 	join_free(join);
 }
 
-/* The id of a thread may be used again, and its event may be among the lost. */
+/* A thread id may be reused, and the event of that may be lost. */
 static void lost_records_part_event_and_cookie(void)
 {
 	struct join *join = start();
@@ -226,7 +226,7 @@ static void stacks_in_parts(void)
 	join_free(join);
 }
 
-/* Frames go where they belong, and those that come twice do not count twice. */
+/* Frames are put at their numbers, and duplicates do not count. */
 static void a_part_that_comes_twice(void)
 {
 	struct join *join = start();
@@ -248,7 +248,7 @@ static void a_part_that_comes_twice(void)
 	join_free(join);
 }
 
-/* What has its stack waits one pass more after each record. */
+/* An event with its stack waits one more pass after each record. */
 static void a_cookie_a_pass_after_the_stack(void)
 {
 	struct join *join = start();
@@ -272,7 +272,7 @@ static void stacks_with_a_part_missing(void)
 
 	event(join, 0, 7, 1, FUTEX);
 	part(join, 7, 1, 5, 0, 3, 0x10);
-	part(join, 7, 1, 5, 0, 3, 0x10);	/* twice is not more */
+	part(join, 7, 1, 5, 0, 3, 0x10);	/* a duplicate */
 	part(join, 7, 1, 6, 3, 2, 0x10);	/* of another stack */
 	part(join, 8, 1, 5, 3, 2, 0x10);	/* of another task */
 	end(join, "");
@@ -292,7 +292,7 @@ static void truncated_and_empty_stacks(void)
 	join_free(join);
 }
 
-/* So many threads that those that came first are forgotten. */
+/* Enough threads to forget the first ones. */
 static void many_threads(void)
 {
 	struct join *join = start();
@@ -361,7 +361,7 @@ static void those_that_are_woken(void)
 	join_free(join);
 }
 
-/* In a context that an event has in common with its stack of the kernel. */
+/* In the context that an event shares with its kernel stack. */
 static void event_in(struct join *join, uint32_t context, uint32_t type)
 {
 	const struct traced_event event = { .type = type };
@@ -379,7 +379,7 @@ static void note_kernel(void *context, const struct traced_event *event, unsigne
 	snprintf(got + len, sizeof(got) - len, "%u:%u*%lu ", event->type, event->kernel, count);
 }
 
-/* An interrupt comes between an event and its stack of the kernel, and asks for one itself. */
+/* Between an event and its kernel stack, an interrupt asks for one itself. */
 static void stacks_of_the_kernel(void)
 {
 	struct join *join = join_new(note_kernel, NULL);
@@ -401,7 +401,7 @@ static void stacks_of_the_kernel(void)
 	cookie(join, 0, 7, 1, FUTEX);
 	join_kernel(join, 0, 7, 1, 10);
 	join_kernel(join, 0, 7, 1, 30);
-	/* One without a stack of the user. */
+	/* An event without a user stack. */
 	event_in(join, 1, FUTEX);
 	join_kernel(join, 0, 7, 1, 10);
 	stack(join, 7, 1, 0x10);
@@ -410,7 +410,7 @@ static void stacks_of_the_kernel(void)
 	join_free(join);
 }
 
-/* Events that are no longer kept have none. */
+/* Events that were dropped have no stack. */
 static void a_stack_of_the_kernel_that_comes_late(void)
 {
 	struct join *join = join_new(note_kernel, NULL);
@@ -425,7 +425,7 @@ static void a_stack_of_the_kernel_that_comes_late(void)
 	join_free(join);
 }
 
-/* What the trace says is no reason to start anew from 0. */
+/* Sums of values in the trace must not wrap to 0. */
 static void times_that_are_too_long(void)
 {
 	struct join *join = start();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* The process of one owner, with stand-ins for files and tables that count calls. */
+/* The keeper process of one owner, with stand-ins for files and tables that count calls. */
 #include <fcntl.h>
 #include <sys/wait.h>
 
 #include "check.h"
 #include "attach/keep.c"
 
-/* In the process, which tells it as counts. */
+/* Counted in the process, which reports the counts. */
 static size_t nr_looks, nr_mappings;
 
-/* Before it has started. */
+/* Before the process starts. */
 static int packaged;
 static uid_t of;
 static bool has_files;
@@ -59,7 +59,7 @@ int store_packaged(void)
 
 static int channel;
 
-/* What it tells of a time when it had been told @mappings. */
+/* The counts that it reports once it was told of @mappings. */
 static struct keep_counts counts_after(size_t mappings)
 {
 	struct keep_counts counts = { 0 };
@@ -77,14 +77,14 @@ static void say(pid_t pid)
 	CHECK(send(channel, &told, len, 0) == len);
 }
 
-/* With what it was told before it has begun. */
+/* With mappings reported before it begins. */
 static pid_t start(size_t looks)
 {
 	pid_t parent = getpid(), pid;
 	int ends[2], store;
 
 	packaged = open("/", O_RDONLY | O_DIRECTORY);
-	/* The next one is nobody's. */
+	/* The next one has no owner. */
 	CHECK(dup(packaged) == packaged + 1);
 	store = open("/", O_RDONLY | O_DIRECTORY);
 	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));
@@ -141,7 +141,7 @@ static void it_ends_if_it_is_not_used(void)
 	close(channel);
 }
 
-/* Whether it is there after some time without use, and ends with another status. */
+/* Is it there after some idle time, and does it end with another status? */
 static bool stays(uid_t owner, bool used)
 {
 	pid_t pid;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A process for each owner, with processes in their place that do what a mapping's name
- * says, and owners that are told by the id of the process.
+ * One keeper process per owner.  Stand-ins for the keepers do what the name of a mapping says; the
+ * owner of a process follows from its id.
  */
 #include <time.h>
 
 #include "check.h"
 
-/* The clock on the wall, which somebody puts on by an hour all the time. */
+/* The wall clock, which is advanced by an hour all the time. */
 __attribute__((unused))
 static time_t leap(time_t *now)
 {
@@ -21,7 +21,7 @@ static time_t leap(time_t *now)
 #include "attach/keepers.c"
 #undef time
 
-/* Process 1 is root's, 2000 and 2001 are of user 2; there is none above 2999. */
+/* Process 1 is root's, 2000 and 2001 are user 2's; there are none above 2999. */
 static bool all_of_5;
 
 bool owner_of(pid_t pid, uid_t *uid)
@@ -42,15 +42,14 @@ static void count_hangup(int sig)
 }
 
 /*
- * Counts in nr the mappings, in without how often it was to look at all processes, in
- * pending how often it had SIGHUP.
+ * nr counts mappings, without counts requests to scan all processes, and pending counts SIGHUPs.
  */
 void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 {
 	struct keep_counts counts = { .state = owner ? KEEP_DONE : KEEP_BUSY };
 	struct keep_told told;
 
-	/* The other end, too: it is closed when the parent closes it. */
+	/* Close the other end, too, so that only the parent holds it. */
 	dup2(channel, 3);
 	channel = 3;
 	close_range(4, ~0U, 0);
@@ -81,7 +80,7 @@ static void say(pid_t pid, const char *name)
 	keepers_tell(&keepers, pid, 4, 5, name);
 }
 
-/* For some seconds. */
+/* Waits for some seconds at most. */
 #define EVENTUALLY(condition)						\
 do {									\
 	int left = 1000;						\
@@ -96,7 +95,7 @@ do {									\
 	check_good &= so;						\
 } while (0)
 
-/* Until the counts of all are as given, for some seconds. */
+/* Waits until the counts of all are as given, for some seconds at most. */
 static bool are(enum keep_state state, size_t nr, size_t without)
 {
 	struct keep_counts sum = { 0 };
@@ -136,14 +135,14 @@ static void each_has_what_is_its_owners(void)
 	CHECK(!find(&keepers, 3));
 }
 
-/* It takes nothing from then on. */
+/* From then on it reads nothing. */
 static void stop(pid_t pid)
 {
 	kill(pid, SIGSTOP);
 	CHECK(!waitid(P_PID, pid, NULL, WSTOPPED));
 }
 
-/* More than there is room for, while nobody takes it. */
+/* More than there is room for, while nobody reads it. */
 static void what_one_misses_it_looks_for(void)
 {
 	struct keeper *keeper = find(&keepers, 2);
@@ -182,14 +181,14 @@ static void one_that_hangs_is_given_up(void)
 	CHECK(!keeper->pid && keeper->nr_hung == 1 && keeper->hung[0] == pid);
 	EVENTUALLY(keeper->pid && keeper->pid != pid && keeper->counts.state == KEEP_DONE);
 	CHECK(keeper->nr_hung == 1 && !keeper->counts.pending);
-	/* Once it goes, the other one is told to look for what had its tables. */
+	/* When it ends, the other one is told to scan for files that had its tables. */
 	kill(pid, SIGCONT);
 	EVENTUALLY(!keeper->nr_hung);
 	say(2000, "file");
 	EVENTUALLY(keeper->counts.pending == 1);
 }
 
-/* Where root's are believed to be what takes its time, and not for long. */
+/* While root's keeper seems busy, and not for long. */
 static void nobody_waits_for_one_that_hangs(void)
 {
 	struct keeper *keeper = find(&keepers, 2);
@@ -249,7 +248,7 @@ static void one_that_is_not_used_goes(void)
 	EVENTUALLY(find(&keepers, 2) && find(&keepers, 2)->pid);
 }
 
-/* Before it is known that it has gone, in vain, and before it has gone, unread. */
+/* A message to a keeper whose end is not known yet, and one that it ended without reading. */
 static void what_it_has_missed_is_looked_for(void)
 {
 	struct keeper *keeper = find(&keepers, 2);

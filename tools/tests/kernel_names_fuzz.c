@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for /proc/kallsyms: what is found at an address starts there or before.
+ * libFuzzer target for /proc/kallsyms: a symbol found for an address starts at or before it.
  */
 #include "fuzz.h"
 #include "kernel_names.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for the lines of /proc/PID/codectl: what is taken for one lies
- * in the input, and, written out again, is read as the same.
+ * libFuzzer target for the lines of /proc/PID/codectl: an accepted line is within the input, and
+ * is the same after it was written and read again.
  */
 #include "fuzz.h"
 #include "proc_line.h"
@@ -53,7 +53,7 @@ static void check_again(const struct proc_line *line)
 	free(text);
 }
 
-/* No control character reaches a terminal. */
+/* A terminal gets no control character. */
 static void check_escaped(struct span path)
 {
 	char *text = escape(path.at, path.len, ";");

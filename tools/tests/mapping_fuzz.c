@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for the lines of /proc/PID/maps: what is taken for one has its
- * path in the input, to the end of the line, and begins with what sscanf() reads.
+ * libFuzzer target for the lines of /proc/PID/maps: the path of an accepted line is in the input,
+ * up to the end of the line, and the fields before it are those that sscanf() reads.
  */
 #include "fuzz.h"
 #include "mapping.h"

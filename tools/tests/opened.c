@@ -2,7 +2,7 @@
 /*
  * usage: opened PATH...
  *
- * Prints a line at the start, and one for each time that one of them is opened.
+ * Prints a line at the start, and another one each time that one of the files is opened.
  */
 #include <stdio.h>
 #include <sys/inotify.h>

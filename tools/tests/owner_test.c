@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who is responsible for a process, as root sees it. */
+/* The user who is responsible for a process, as root sees it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -62,7 +62,7 @@ static void root_in_two_namespaces(void)
 	enter_namespace();
 }
 
-/* From outside, as it takes rights there. */
+/* Written from outside, which needs privileges there. */
 static void map_parent(int entered)
 {
 	char byte, *users = format("/proc/%d/uid_map", getppid());
@@ -75,7 +75,7 @@ static void map_parent(int entered)
 	_exit(0);
 }
 
-/* As a container has it whose users are others outside. */
+/* As in a container whose users have other ids outside. */
 static void in_roots_namespace(void)
 {
 	int entered[2], status;
@@ -99,7 +99,7 @@ static void in_one_below(void)
 	enter_namespace();
 }
 
-/* Of a process that has done so; none where it cannot be told. */
+/* The owner of a process that has called @prepare; none if it cannot be determined. */
 static uid_t owner_after(void (*prepare)(void))
 {
 	int ready[2], end[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The parsers, given what the kernel and programs write, and what they do not.
+ * The parsers, with input as the kernel and programs write it, and with malformed input.
  */
 #include <unistd.h>
 
@@ -177,7 +177,7 @@ static void names_of_a_perf_map(void)
 	perf_map_free(&map);
 }
 
-/* A name is kept up to its limit, whatever comes after it. */
+/* A name is cut at the limit, whatever follows. */
 static void many_names_of_a_perf_map(void)
 {
 	static char text[300 * 32];
@@ -258,7 +258,7 @@ static void layouts_of_the_formats(void)
 	tep_free(tep);
 }
 
-/* As a kernel with another format of the record would report it. */
+/* As a kernel with another format of the record reports it. */
 static bool read_changed(const char *name, const char *from, const char *to)
 {
 	static const char * const names[] = {
@@ -305,7 +305,7 @@ static bool parse_stack(struct stack_record *record, struct raw_stack raw,
 	return good;
 }
 
-/* With one field changed for the time. */
+/* With one field temporarily changed. */
 static bool parse_with(struct raw_stack *raw, uint32_t *field, uint32_t value)
 {
 	static struct stack_record record;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for what perf record writes: texts and chains of a record lie in it, and
- * what is found of a mapping is in it.
+ * libFuzzer target for the output of perf record: texts and chains of a record are within it, and
+ * so is what a lookup finds of a mapping.
  */
 #include "fuzz.h"
 #include "perf_stream.h"
@@ -11,7 +11,7 @@ static void check_chain(const struct perf_chain *chain)
 {
 	uint64_t ip = 0;
 
-	/* The sanitizer looks at what is read. */
+	/* The sanitizer checks what is read. */
 	for (uint64_t i = 0; i < chain->nr; i++) {
 		ip ^= perf_chain_at(chain, i);
 		__asm__ volatile("" : "+r"(ip));

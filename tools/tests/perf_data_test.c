@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The records of perf: their fields, their order, and what they say of tasks.
+ * The records of perf: their fields, their order, and what they say about tasks.
  */
 #include "check.h"
 #include "perf_data.h"
@@ -9,7 +9,7 @@
 #include "perf_tasks.h"
 #include "tool.h"
 
-/* The record that @bytes end with. */
+/* The last record in @bytes. */
 static bool parse(struct perf_record *record, struct perf_format *format,
 		  const struct bytes *bytes)
 {
@@ -34,7 +34,7 @@ static void refuses_fields_that_it_does_not_know(void)
 	CHECK(!add_attr(&format, ALL_FIELDS & ~PERF_SAMPLE_TID, 1));
 	CHECK(!format.nr_attrs);
 	CHECK(add_attr(&format, ALL_FIELDS, 1));
-	/* Nothing would say of which a record is. */
+	/* Nothing would tell which event a record belongs to. */
 	CHECK(!add_attr(&format, ALL_FIELDS | PERF_SAMPLE_CPU, 2));
 	perf_format_free(&format);
 }
@@ -74,7 +74,7 @@ static void reads_a_sample(void)
 	perf_format_free(&format);
 }
 
-/* By the identifier, which is first in samples and last in other records. */
+/* The identifier comes first in samples and last in other records. */
 static void reads_records_of_two_events(void)
 {
 	const uint64_t fields = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
@@ -109,7 +109,7 @@ static void reads_records_of_two_events(void)
 	perf_format_free(&format);
 }
 
-/* However it is cut, nothing after its end is read: the sanitizer checks that. */
+/* Wherever it is cut, nothing after its end is read: the sanitizer checks that. */
 static void refuses_records_that_are_cut(void)
 {
 	struct perf_format format = { 0 };
@@ -147,7 +147,7 @@ static void refuses_what_a_mapping_cannot_be(void)
 	CHECK(add_attr(&format, ALL_FIELDS, 1));
 	put_mmap(&bytes, good);
 	CHECK(parse(&record, &format, &bytes) && !strcmp(record.mmap.path, "/a"));
-	/* Without an end, the name would go on in the fields after it. */
+	/* Without a terminator, the name would continue in the fields after it. */
 	memset(bytes.data + bytes.record + 8 + 64, 'a', 8);
 	CHECK(!parse(&record, &format, &bytes));
 	empty.len = 0;
@@ -214,7 +214,7 @@ static void gives_records_in_order(void)
 		for (size_t at = 0; at < bytes.len; at += step)
 			CHECK(!perf_stream_feed(stream, bytes.data + at,
 						bytes.len - at < step ? bytes.len - at : step));
-		/* What has come in the last round may not be all until its time. */
+		/* Other records up to the time of the last round may still be missing. */
 		CHECK(saw(&seen, first, ARRAY_SIZE(first)));
 		perf_stream_end(stream);
 		CHECK(saw(&seen, all, ARRAY_SIZE(all)));
@@ -223,7 +223,7 @@ static void gives_records_in_order(void)
 	}
 }
 
-/* What one CPU has had before the end of a round may come in the next one. */
+/* Records of one CPU from before the end of a round may come in the next one. */
 static void waits_for_the_other_cpus(void)
 {
 	static const uint64_t in_order[] = { 10, 15, 20, 30 };
@@ -378,7 +378,7 @@ static void maps_over_what_was_there(void)
 	perf_tasks_free(tasks);
 }
 
-/* A path may have anything: no other file is found by what it is made of it. */
+/* A path may contain anything: its escaped form must not lead to another file. */
 static void knows_files_from_memory(void)
 {
 	struct bytes bytes = start();
@@ -408,7 +408,7 @@ static void follows_fork_and_exec(void)
 	put_fork(&bytes, PERF_RECORD_FORK, 0, 2, 1, 2);
 	put_fork(&bytes, PERF_RECORD_FORK, 0, 3, 1, 3);
 	put_comm(&bytes, 3, 3, "three", true, 4);
-	/* One that was there, of which perf tells the rest. */
+	/* A process that existed before: perf reports everything else about it. */
 	put_fork(&bytes, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC, 4, 1, 5);
 	tasks = tasks_of(&bytes);
 	CHECK(is_at(tasks, 2, 0x1000, "/a", 0x500) && is_at(tasks, 3, 0x1000, NULL, 0));
@@ -420,7 +420,7 @@ static void follows_fork_and_exec(void)
 	perf_tasks_free(tasks);
 }
 
-/* A late sample still finds them; those of thousands are not all kept. */
+/* A late sample still finds them, but not all of thousands are kept. */
 static void forgets_who_has_ended(void)
 {
 	struct perf_tasks *tasks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for perf maps: at both ends of each name, what is found is
- * what a look at every name finds, the last one that covers the address.
+ * libFuzzer target for perf maps: at both ends of each name, a lookup finds the same as a linear
+ * search, the last name that covers the address.
  */
 #include "fuzz.h"
 #include "perf_map.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What perf record writes, for the tests of who reads it and as a seed.
+ * The output of perf record, for the tests of its readers and as a seed for fuzzers.
  */
 #ifndef PERF_RECORDS_H
 #define PERF_RECORDS_H
@@ -68,7 +68,7 @@ static inline void end_record(struct bytes *bytes)
 	       sizeof(size));
 }
 
-/* With what is at the end of all but samples and the records of perf itself. */
+/* Adds the trailer of all records except samples and those of perf itself. */
 static inline void end_record_at(struct bytes *bytes, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	put_u32(bytes, pid, tid);
@@ -101,7 +101,7 @@ struct put_sample {
 	uint16_t misc;		/* 0: of user space */
 };
 
-/* With the members that are given. */
+/* With the given members. */
 #define PUT_SAMPLE(bytes, ...)	put_sample(bytes, (struct put_sample){ __VA_ARGS__ })
 #define PUT_MMAP(bytes, ...)	put_mmap(bytes, (struct put_mmap){ __VA_ARGS__ })
 
@@ -176,7 +176,7 @@ static inline void put_lost(struct bytes *bytes, uint64_t nr, uint64_t time)
 	end_record_at(bytes, 1, 1, time);
 }
 
-/* All of it is of user space, and need not say so. */
+/* All of it is in user space, without a marker. */
 static inline void put_chain(struct bytes *bytes, uint32_t tid, uint64_t cookie, uint64_t one,
 			     uint64_t other, uint64_t time)
 {
@@ -188,7 +188,7 @@ static inline void put_chain(struct bytes *bytes, uint32_t tid, uint64_t cookie,
 	end_record_at(bytes, tid, tid, time);
 }
 
-/* One of each kind. */
+/* One record of each kind. */
 static inline void put_all(struct bytes *bytes)
 {
 	put_file_header(bytes);

@@ -3,7 +3,7 @@
 #
 # usage: pprof_viewer.sh CODECTL
 #
-# What pprof reads of a recording, as Go has it.  PPROF names another one.
+# Tests what Go's pprof reads from a recording.  PPROF names another pprof.
 #
 # The functions are called by run().
 # shellcheck disable=SC2317
@@ -14,7 +14,7 @@
 codectl=$1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-# Where it keeps what it has read, and does not look for programs.
+# Keep pprof's copies here, and do not let it search for programs.
 export PPROF_TMPDIR="$dir" PPROF_BINARY_PATH="$dir" HOME="$dir"
 
 cat > "$dir/recording" <<'EOF'

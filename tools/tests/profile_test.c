@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Profiles: everything once, sums that never overflow, strings that anybody can print.
+ * Profiles: no duplicates, no overflow of sums, printable strings.
  */
 #include "profiles.h"
 #include "report/index.h"
@@ -56,7 +56,7 @@ static void everything_is_kept_once(void)
 	profile_free(profile);
 }
 
-/* Whatever a frame differs in, it is another one. */
+/* Frames that differ in any member are different frames. */
 static void frames_that_differ(void)
 {
 	const struct profile_frame frames[] = {
@@ -108,7 +108,7 @@ static void weights_that_are_too_large(void)
 	CHECK(!add_sample(profile, two));
 	CHECK(add_sample(profile, ns));
 	CHECK(!add_sample(profile, ns));
-	/* The base has sums of its own. */
+	/* The base has its own sums. */
 	ADD(profile, .functions = "b", .events = 1, .base = true);
 	CHECK(!add_sample(profile, (struct added){ .functions = "b", .events = UINT64_MAX }));
 	profile_free(profile);
@@ -129,7 +129,7 @@ static void stacks_that_are_too_deep(void)
 	profile_free(profile);
 }
 
-/* As many as make tables grow, in whatever order they come back. */
+/* Enough to make tables grow, in any order. */
 static void many_strings(void)
 {
 	struct profile *profile = profile_new();
@@ -147,7 +147,7 @@ static void many_strings(void)
 	profile_free(profile);
 }
 
-/* What the highest bit of a word changes cannot be undone by the next word. */
+/* The hash: the next word cannot undo the effect of the highest bit of a word. */
 static void hashes_of_highest_bits(void)
 {
 	unsigned int same = 0;

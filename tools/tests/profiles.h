@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profiles for tests, and what is written of them.
+ * Profiles for tests, and their output.
  */
 #ifndef PROFILES_H
 #define PROFILES_H
@@ -51,7 +51,7 @@ static inline bool add_sample(struct profile *profile, struct added added)
 
 #define ADD(profile, ...)	CHECK(add_sample(profile, (struct added){ __VA_ARGS__ }))
 
-/* Of folded stacks of event "e", as "main;f 10\n". */
+/* From folded stacks of event "e", such as "main;f 10\n". */
 static inline void add_folded(struct profile *profile, const char *text, bool base)
 {
 	char *copy = strdup(text), *rest = copy, *line;
@@ -94,7 +94,7 @@ static inline char *written_recording(struct profile *profile)
 	return text;
 }
 
-/* NULL, or what is wrong. */
+/* NULL, or an error message. */
 static inline const char *read_recording(struct profile *profile, const char *text, size_t len,
 					 unsigned long *line)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a service manager gets to hear. */
+/* The notifications to a service manager. */
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -8,7 +8,7 @@
 #include "../attach/ready.h"
 #include "check.h"
 
-/* A socket as systemd has one, by whose name NOTIFY_SOCKET goes. */
+/* A socket like systemd's; its name is in NOTIFY_SOCKET. */
 static int listen_at(const char *name)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -60,7 +60,7 @@ static void by_an_abstract_name(void)
 	CHECK(hears_once(fd));
 }
 
-/* It says so and goes on. */
+/* It reports the error and continues. */
 static void nobody_who_listens(void)
 {
 	char longer[256] = "/", heard[1024] = "";

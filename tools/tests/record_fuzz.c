@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for the records of the trace and the joiner after their
- * parsers.  The input is a trace: for each record four bytes that say what it is,
- * and the record.  At the end every event that asked for a stack is counted once.
+ * libFuzzer target for the parsers of trace records and the joiner.  The input is a trace: for each
+ * record four bytes that describe it, and the record.  At the end, each event that asked for a
+ * stack has been counted once.
  */
 #include "code_names.h"
 #include "fuzz.h"
@@ -48,7 +48,7 @@ static void note(void *context, const struct traced_event *event, unsigned long 
 	told += count;
 }
 
-/* The fields anywhere, as in formats that no kernel has. */
+/* Fields at arbitrary offsets, as in formats that no kernel has. */
 static struct record_layout wrong_layout(const uint8_t *data, size_t len)
 {
 	struct record_layout layout = right;
@@ -79,7 +79,7 @@ static void add_file(const struct record_layout *layout, const void *data,
 	require(!file.verified || !file.claimed);
 }
 
-/* Told at the time that the head says; what is found covers the address then. */
+/* Reported at the time in the head; a function that is found must cover the address then. */
 static void add_name(struct code_names *names, const uint8_t *head, const void *data,
 		     size_t len)
 {

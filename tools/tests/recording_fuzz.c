@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for recordings: what is taken for one is written out and read as the
- * same, and every report can be written of it, also as the base of itself.
+ * libFuzzer target for recordings: an accepted one is the same after it was written and read again,
+ * and every report can be written from it, also with itself as the base.
  */
 #include <jansson.h>
 
@@ -38,7 +38,7 @@ static void print_table(const struct tree *tree, bool diff, FILE *to)
 	table_print(tree, diff, BY_TOTAL, to);
 }
 
-/* A terminal gets nothing but letters, and new lines. */
+/* A terminal gets only printable characters and newlines. */
 static void check_text(char *text)
 {
 	size_t len = strlen(text), bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Recordings: what is written is read as the same, and what is no recording is
- * refused, with its line.
+ * Recordings: a written one is read as the same, and an invalid one is refused, with the number of
+ * the line.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -68,7 +68,7 @@ static void what_is_written_is_read(void)
 	profile_free(again);
 }
 
-/* Whether it is refused at @line for @why, NULL: not at all. */
+/* Is it refused at @line for @why?  NULL: it must be accepted. */
 static bool reads(const char *text, const char *why, unsigned long line)
 {
 	struct profile *profile = profile_new();
@@ -86,7 +86,7 @@ static void what_is_accepted(void)
 {
 	CHECK(reads(HEAD END, NULL, 0));
 	CHECK(reads(HEAD EVENT TASK FRAME STACK SAMPLE END, NULL, 0));
-	/* What a later writer adds, and what comes after the end. */
+	/* Additions of later versions, and data after the end. */
 	CHECK(reads("{\"codectl-recording\":1,\"new\":[1]}\n{\"new\":{}}\n" END "rest", NULL, 0));
 	CHECK(reads(HEAD "{\"event\":{\"name\":\"e\",\"new\":{}}}\n" END, NULL, 0));
 }
@@ -203,7 +203,7 @@ static void each_byte_that_is_cut(void)
 	profile_free(profile);
 }
 
-/* Nothing but what recording_fuzz.c sees as well, so that check has some of it. */
+/* Inputs of the kind that recording_fuzz.c makes, so that check covers some of them. */
 static void bytes_that_are_changed(void)
 {
 	struct profile *profile = make_all();
@@ -259,7 +259,7 @@ static void a_full_disk(void)
 	profile_free(profile);
 }
 
-/* What is in it is to be read by its user alone, whoever could read it before. */
+/* Only its user may read it, whoever could read the file before. */
 static void a_private_file_that_was_there(void)
 {
 	char path[] = "/tmp/report-XXXXXX";

@@ -2,8 +2,8 @@
 /*
  * usage: refuse CALL COMMAND [ARG]...
  *
- * Runs a command whose system calls of that name all fail, as they do for lack
- * of resources or in a sandbox.
+ * Runs a command with all system calls of that name failing, as they do for lack of resources or in
+ * a sandbox.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -3,7 +3,7 @@
 #
 # usage: CODECTL=PROGRAM report_command_test.sh
 #
-# What codectl report says, and what others read of what it writes.
+# Tests the output of codectl report, and that other programs can read it.
 #
 # The functions are called by run().
 # shellcheck disable=SC2317
@@ -18,7 +18,7 @@ flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# Its events, of two tasks and in two seconds.
+# Its events are of two tasks and in two seconds.
 recording()
 {
 	cat <<'EOF'
@@ -46,7 +46,7 @@ report()
 	"$CODECTL" report "$@"
 }
 
-# prints TEXT ARG... - on standard output, and nothing else but that line
+# prints TEXT ARG... - does it print exactly one line, with that text, on standard output?
 prints()
 {
 	text=$1
@@ -140,7 +140,7 @@ filters()
 		prints 'main;read\073 \033[2J&"<x> 3' --by none --time 1.2, --folded - "$dir/a"
 }
 
-# No control character gets to a terminal.
+# A terminal gets no control characters.
 names_are_harmless()
 {
 	{ report "$dir/a"; report --stacks "$dir/a"; report --folded - "$dir/a"
@@ -158,7 +158,7 @@ differences()
 		report --diff "$dir/a" --flamegraph - "$dir/more" | grep -q 'change +17.54'
 }
 
-# It writes <> as ().
+# Writes <> as ().
 folded_by_flamegraph()
 {
 	report --folded "$dir/folded" "$dir/a" &&
@@ -207,7 +207,7 @@ assert data["frames"][data["samples"][1]["frames"][0]]["offset"] == "0x20"
 EOF
 }
 
-# What its schema demands.
+# Requirements of its schema.
 speedscope_is_read()
 {
 	report --speedscope "$dir/json" "$dir/a" && python3 - "$dir/json" <<'EOF'
@@ -230,7 +230,7 @@ assert frames[1] == {"name": "std::map<int, int>::at(int const&)", "file": "/src
 EOF
 }
 
-# The strings of a profile are the last of its fields.
+# The strings are the last fields of a profile.
 pprof_is_read()
 {
 	report --pprof "$dir/pprof" --event wait "$dir/a" && python3 - "$dir/pprof" <<'EOF'

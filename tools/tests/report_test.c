@@ -23,7 +23,7 @@ static void print_by_total(const struct tree *tree, bool diff, FILE *to)
 	table_print(tree, diff, BY_TOTAL, to);
 }
 
-/* Of several tasks and events. */
+/* A profile of several tasks and events. */
 static struct profile *make_mixed(void)
 {
 	static const struct added samples[] = {
@@ -72,7 +72,7 @@ static void selections(void)
 	profile_free(profile);
 }
 
-/* One event in each cgroup, of a thread for each. */
+/* One event per cgroup, each of a different thread. */
 static struct profile *make_cgroups(void)
 {
 	static const char *const cgroups[] = { "/a", "/a/b", "/ab", NULL };
@@ -115,7 +115,7 @@ static void selections_by_thread_and_cgroup(void)
 	CHECK(is(folded(&selection, false), "f 3\n"));
 	selection.cgroups = below;
 	CHECK(is(folded(&selection, false), "f 6\n"));
-	/* What is not known to be of one is not taken. */
+	/* Events without a known cgroup are not selected. */
 	selection.cgroups = all;
 	CHECK(is(folded(&selection, false), "f 7\n"));
 	profile_free(profile);
@@ -361,7 +361,7 @@ static void speedscope(void)
 	profile_free(profile);
 }
 
-/* Whether there is a row, or a node, of that name and these figures. */
+/* Is there a row, or a node, with that name and these figures? */
 static bool json_has(json_t *root, const char *list, const char *name, json_int_t self,
 		     json_int_t total, double share)
 {
@@ -414,7 +414,7 @@ static void json(void)
 	profile_free(profile);
 }
 
-/* Of the base and of what is not selected nothing counts as of the recording. */
+/* Neither the base nor unselected events count as part of the recording. */
 static void json_of_differences(void)
 {
 	struct profile *profile = make_mixed();
@@ -443,7 +443,7 @@ static void json_of_differences(void)
 	profile_free(profile);
 }
 
-/* Which instruction of a line it is makes no other frame. */
+/* Different instructions of one line are the same frame. */
 static void speedscope_of_addresses(void)
 {
 	struct profile *profile = profile_new();
@@ -510,7 +510,7 @@ static uint64_t take_varint(const unsigned char **at, const unsigned char *end)
 	return 0;
 }
 
-/* Counts the fields of a message, all of whose bytes have to belong to one. */
+/* Counts the fields of a message; each byte has to belong to one. */
 static void count_fields(const unsigned char *data, size_t len, unsigned int counts[16])
 {
 	const unsigned char *at = data, *end = data + len;
@@ -527,10 +527,10 @@ static void count_fields(const unsigned char *data, size_t len, unsigned int cou
 	}
 }
 
-/* Of a message. */
+/* A field of a message. */
 struct field {
 	unsigned int number;
-	const unsigned char *at, *end;	/* of a number, its value follows the key */
+	const unsigned char *at, *end;	/* for a number, the value after the key */
 };
 
 /* The next one; false at the end. */
@@ -552,7 +552,7 @@ static bool take_field(const unsigned char **at, const unsigned char *end, struc
 	return true;
 }
 
-/* What all samples count, in both units. */
+/* The sums of all samples in both units. */
 static void sum_values(const unsigned char *data, size_t len, uint64_t sums[2])
 {
 	const unsigned char *end = data + len;
@@ -569,7 +569,7 @@ static void sum_values(const unsigned char *data, size_t len, uint64_t sums[2])
 	}
 }
 
-/* In main; outermost; and in memory, without a name. */
+/* Frames in main, outermost, and in memory without a name. */
 static void add_inlined(struct profile *profile)
 {
 	static const struct profile_frame inlined = {
@@ -602,7 +602,7 @@ static void pprof(void)
 	FILE *to = open_memstream(&text, &size);
 
 	add_inlined(profile);
-	/* The first number that takes two bytes. */
+	/* The smallest number that takes two bytes. */
 	ADD(profile, "main;f", "a:x", "one", 1, 0, 127, 0, false, true);
 	selection.events = events;
 	select_unit(&selection);
@@ -615,7 +615,7 @@ static void pprof(void)
 	count_fields(plain, stream.total_out, counts);
 	sum_values(plain, stream.total_out, sums);
 	inflateEnd(&stream);
-	/* Types, samples, mappings; an inlined function is in the location of another one alone. */
+	/* Types, samples, mappings; an inlined function has no location of its own. */
 	CHECK(counts[1] == 2 && counts[2] == 4 && counts[3] == 1);
 	CHECK(counts[4] == 5 && counts[5] == 4);
 	CHECK(sums[0] == 128 + 4 + 8 + 1 && sums[1] == 10 + 30 + 50 + 10);

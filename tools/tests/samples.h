@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel and programs write, for the tests of the parsers and as the
- * seeds of those that are fuzzed.
+ * Output of the kernel and of programs, for the tests of the parsers and as seeds for fuzzers.
  */
 #ifndef SAMPLES_H
 #define SAMPLES_H
@@ -12,7 +11,7 @@
 
 #include "trace_record.h"
 
-/* Lines of a kernel, but for the last: a claim with all that can be odd. */
+/* Lines of a real kernel; the last one is a claim with everything unusual. */
 static const char * const lines[] = {
 	"55ff0425b000-55ff04260809 elf format=0 elf=55ff04259000-55ff04269000 sframe=55ff04262be0-55ff042642ee id=0xa file=0x14 dev=00:13 inode=295 offset=0x2000 names=verified build_id=99c85acc15a6c6c7d3318416cde231053ca0b27e debug_link=- debug_link_crc=0x0 path=/usr/lib/codectl/jit-demo/jit-demo",
 	"7fbd5ffc7000-7fbd60007000 jit fre_size=24 flags=0x0 head=7fbd5fb91000 seq=7fbd5fb90100 rule=0,0,0,0x0 id=0x12 file=0x0 dev=00:00 inode=0 offset=0x0 names=none build_id=- path=",
@@ -32,7 +31,7 @@ static const char perf_text[] =
 
 /* ------------------------------------------------------ records of the trace */
 
-/* With @to in place of the first @from. */
+/* Replaces the first @from by @to. */
 static inline bool add_changed(struct tep_handle *tep, const char *formats,
 			       const char *name, const char *from, const char *to)
 {
@@ -64,7 +63,7 @@ static inline bool add_format(struct tep_handle *tep, const char *formats,
 	return add_changed(tep, formats, name, "", "");
 }
 
-/* As the formats lay them out. */
+/* Laid out as in the formats. */
 struct raw_stack {
 	char common[8];
 	uint64_t cookie;
@@ -82,7 +81,7 @@ struct raw_file {
 	char path[3000];
 };
 
-/* The text has @text_len bytes, @distance after that field. */
+/* The text has @text_len bytes, at @distance after that field. */
 struct raw_name {
 	char common[8];
 	uint64_t copy, id, start, len;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a screen shows, and that the terminal is restored, however it ends.
+ * The contents of the screen, and that the terminal is restored, however the program ends.
  */
 #include <pty.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ static char seen[1 << 16];
 static size_t len;
 static bool restored;
 
-/* Runs @work in a terminal of 3 lines and 10 columns, which gets the keys. */
+/* Runs @work in a terminal of 3 lines and 10 columns, and types the keys. */
 static int in_terminal(void (*work)(void), const char *keys)
 {
 	struct winsize size = { .ws_row = 3, .ws_col = 10 };
@@ -60,7 +60,7 @@ static void show(void)
 static void shows_what_there_is_room_for(void)
 {
 	CHECK(!in_terminal(show, "") && restored);
-	/* The terminal makes a carriage return of its own. */
+	/* The terminal adds the carriage return. */
 	CHECK(!strcmp(seen, BEGIN "\033[Hone\033[K\r\r\n0123456789\033[K\r\r\n"
 			    LETTERS "0123456\033[K\033[J" END));
 }
@@ -71,7 +71,7 @@ static void read_keys(void)
 
 	if (!screen_begin() || tcgetattr(0, &ours) || ours.c_lflag & (ECHO | ICANON))
 		exit(1);
-	/* What was typed before, without a newline, is there now. */
+	/* Keys that were typed before, without a newline, are available now. */
 	if (screen_key() != 'a' || screen_key() != 'b' || screen_key())
 		exit(2);
 	exit(0);

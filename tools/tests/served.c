@@ -2,8 +2,8 @@
 /*
  * usage: served PROGRAM [ARG...]
  *
- * Runs a copy of the program that a FUSE server has, which never answers reads of its section
- * headers: nobody needs these to run it.
+ * Runs a copy of the program on a FUSE file system that never answers reads of its section headers,
+ * which are not needed to run it.
  */
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The command attach, with a stand-in for the system calls that this kernel may refuse. */
+/* The command attach, with stand-ins for system calls that this kernel may refuse. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -18,14 +18,14 @@ static long stand_in(long number, ...);
 #undef syscall
 
 /*
- * Of CODE_ATTACH_FILE: how often it was called, its error, and what happens to the file of
- * that name meanwhile.
+ * The stand-in for CODE_ATTACH_FILE: the number of calls, its error, and what happens to the file
+ * of that name meanwhile.
  */
 static unsigned int nr_calls;
 static int error_to_give;
 static const char *written_meanwhile;
 
-/* By somebody who hides it. */
+/* With modification times that hide the change. */
 static void write_to(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -86,7 +86,7 @@ static struct tables new_tables(void)
 	};
 }
 
-/* A copy of the object as a file to be looked at; with @large one that is all hashed. */
+/* A copy of the object to be converted; with @large, a file that is hashed completely. */
 static char *add_copy(struct tables *a, const char *name, bool large)
 {
 	char *path = in_folder(name), *command = format("cp %s %s", object, path);
@@ -100,7 +100,7 @@ static char *add_copy(struct tables *a, const char *name, bool large)
 	return path;
 }
 
-/* Until all that was added has a table or none. */
+/* Waits until it is decided for each added file whether it gets a table. */
 static void attach_added(struct tables *a)
 {
 	fflush(stdout);
@@ -147,7 +147,7 @@ static void a_pass_is_bounded(void)
 	free(second);
 }
 
-/* After how many seconds it is tried again if the kernel returns @error for a file. */
+/* The seconds until a retry after the kernel has returned @error for a file. */
 static int seconds_until_tried(int error)
 {
 	struct tables a = new_tables();
@@ -192,7 +192,7 @@ static void what_may_be_over_is_tried_again(void)
 	CHECK(seconds_until_tried(EEXIST) > STALE_SECONDS);
 	settle(&a, &file, unmade);
 	settle(&a, &file, NULL);
-	/* Not for long, if nothing is wrong with the file. */
+	/* Soon, if nothing is wrong with the file. */
 	settle(&a, &file, "No space left on device");
 	CHECK(!file.hopeless && file.failed == 3);
 	file.known.lasting = true;
@@ -200,7 +200,7 @@ static void what_may_be_over_is_tried_again(void)
 	CHECK(file.hopeless);
 }
 
-/* As what is known of it may be of use no more. */
+/* Its state may be obsolete. */
 static void and_less_and_less_often(void)
 {
 	struct tables a = new_tables();
@@ -295,7 +295,7 @@ static void what_gets_no_table_is_asked_once(void)
 	CHECK(tables_sum(&a).without == 1 && a.files.file[0].hopeless);
 	files_drop_stale(&a.files, -1);
 	CHECK(a.files.nr == 1 && files_add_named(&a.files, path) && a.files.nr == 1);
-	/* What is changed is another matter. */
+	/* A changed file is tried again. */
 	CHECK(!system(command) && files_add_named(&a.files, path) && a.files.nr == 2);
 	files_drop_stale(&a.files, -1);
 	CHECK(a.files.nr == 1 && a.files.file[0].fd >= 0 && !a.files.old);
@@ -305,7 +305,7 @@ static void what_gets_no_table_is_asked_once(void)
 	free(path);
 }
 
-/* @nr files to be converted, the last of which is not one that anybody may have made. */
+/* @nr files to be converted; any user may have made them, except the last one. */
 static void make_pending(struct files *files, size_t nr)
 {
 	files->file = calloc(nr, sizeof(*files->file));
@@ -316,7 +316,7 @@ static void make_pending(struct files *files, size_t nr)
 		};
 }
 
-/* How many it gives to a converter, which are no longer pending then. */
+/* Return: the number given to a converter, which are then no longer pending. */
 static size_t convert_some(struct files *files, int at)
 {
 	struct converter converter = { 0 };
@@ -374,7 +374,7 @@ static void what_anybody_has_made_comes_last(void)
 	close(at);
 }
 
-/* Whether the object gets a table where others that anybody has made take @bytes. */
+/* Does the object get a table while tables of files that anybody can make take @bytes? */
 static bool has_room_beside(unsigned long long bytes, unsigned int quarters, mode_t mode)
 {
 	struct tables a = new_tables();
@@ -408,7 +408,7 @@ static void what_anybody_has_made_leaves_room(void)
 	CHECK(!has_room_beside((1 << 10) + 1, TABLES_ONE_USERS, 0666));
 	CHECK(has_room_beside(1 << 20, TABLES_ONE_USERS, 0644));
 	free(command);
-	/* Beside what other users have. */
+	/* In addition to those of other users. */
 	command = format("echo '0x3 08:01 9 1 1 ok /d' >> %s", files);
 	CHECK(!system(command));
 	CHECK(!has_room_beside(0, TABLES_ONE_USERS, 0666));
@@ -420,7 +420,7 @@ static void what_anybody_has_made_leaves_room(void)
 	free(files);
 }
 
-/* By what is known of it. */
+/* It is tried again with what is already known about it. */
 static void what_has_a_table_of_others_is_tried_again_later(void)
 {
 	struct tables a = new_tables();
@@ -430,7 +430,7 @@ static void what_has_a_table_of_others_is_tried_again_later(void)
 	error_to_give = EEXIST;
 	attach_added(&a);
 	CHECK(!tables_sum(&a).nr && !tables_sum(&a).without && file->elsewhere);
-	/* Others have lost it, and whoever writes to it has not done so yet. */
+	/* The table of others is gone, but the file is still open for writing. */
 	error_to_give = ETXTBSY;
 	file->again -= UNMAPPED_SECONDS;
 	attach_added(&a);
@@ -448,7 +448,7 @@ static void what_has_a_table_of_others_is_tried_again_later(void)
 
 /* ---------------------------------------------------------------- the command */
 
-/* Starts it with a store, the object and what is given, and with @in as its input. */
+/* Starts it with a store, the object and the given arguments, and with @in as its input. */
 static pid_t start(int in, char *command)
 {
 	char *argv[] = { "attach", "--store", store, object, "--", "sh", "-c", command,
@@ -535,7 +535,7 @@ static void it_ends_when_its_terminal_does(void)
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave;
 
-	/* Under nohup the tests ignore it, and so would what they start. */
+	/* Under nohup, tests ignore the signal, and so would their children. */
 	signal(SIGHUP, SIG_DFL);
 	CHECK(master >= 0 && !grantpt(master) && !unlockpt(master));
 	slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -562,7 +562,7 @@ int main(void)
 {
 	char name[] = CFI_OBJECT "-XXXXXX", *command;
 
-	/* Not in /tmp, where nothing of root's may be believed. */
+	/* Not in /tmp, where codectl does not trust root's files. */
 	folder = mkdtemp(name);
 	store = in_folder("store");
 	object = in_folder("object");

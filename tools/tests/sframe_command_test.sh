@@ -3,7 +3,7 @@
 #
 # usage: CODECTL=PROGRAM CFI=OBJECT sframe_command_test.sh
 #
-# What the command makes of files, trees and stores.  OBJECT has a build-id.
+# Tests the command on files, trees and stores.  OBJECT has a build-id.
 #
 # The functions are called by run().
 # shellcheck disable=SC2317
@@ -13,7 +13,7 @@ command=sframe
 # shellcheck source=command.sh
 . "$here/command.sh"
 
-# Not in /tmp, where nothing of root's may be believed.
+# Not in /tmp, where codectl does not trust root's files.
 dir=$(mktemp -d "$CFI-XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 umask 022
@@ -40,7 +40,7 @@ one_file_to_out()
 		! find "$dir" -name '.*.new' | grep .
 }
 
-# By who has its children reaped by the kernel.
+# Started by a process whose children the kernel reaps.
 without_their_ends()
 {
 	env --ignore-signal=CHLD "$CODECTL" sframe -o "$dir/ignored" "$dir/object" &&

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for what the confined process does with an ELF file: the rows that
- * come of it are in order, and such as a table takes; what has no rule for a cause is a
- * row that says so.
+ * libFuzzer target for the confined reader of an ELF file: its rows are in order, and a table can
+ * hold them; addresses that are known to have no rule have a row that says so.
  */
 #include <libelf.h>
 
@@ -11,7 +10,7 @@
 #include "sframe/object.h"
 #include "sframe/table.h"
 
-/* Bytes that one FDE or several cover, and no rule is for. */
+/* Number of bytes that one or more FDEs cover without a rule. */
 static uint64_t without_rule(const struct object *object)
 {
 	uint64_t bytes = 0;

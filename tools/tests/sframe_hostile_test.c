@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the process that reads a file may send when it is taken over: objects and rows
- * of its choice, of which no table that is not sound may come.
+ * A compromised reader of a file can send arbitrary objects and rows: only valid tables may result.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -16,13 +15,13 @@
 #include "sframe/work.h"
 #include "tool.h"
 
-/* What the process sends: the object twice, and the rows. */
+/* The messages of the process: the object twice, and the rows. */
 static struct object first, second;
 static struct row rows[2];
 
 static bool can_write_to_others;
 
-/* In each child, before it may be confined. */
+/* Called in each child before it is confined. */
 static void look_for_shared_memory(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -35,7 +34,7 @@ static void look_for_shared_memory(void)
 		fclose(maps);
 }
 
-/* In the confined process, in place of what reads the file. */
+/* Runs in the confined process instead of the reader. */
 struct Elf *object_open(void *image, size_t size, struct object *object)
 {
 	(void)size;
@@ -70,7 +69,7 @@ static void start_well(void)
 	rows[1].start += 16;
 }
 
-/* Whether it was said of the last one that what is wrong is the file. */
+/* Was the last error blamed on the file? */
 static bool lasting;
 
 static const char *convert(void)
@@ -87,7 +86,7 @@ static const char *convert(void)
 	return wrong;
 }
 
-/* Whatever is said of it: the process may end as nobody reads any more. */
+/* With any message: the process may end because nobody reads any more. */
 static bool is_refused(void)
 {
 	const char *wrong = convert();
@@ -137,7 +136,7 @@ static void rows_are_checked(void)
 	CHECK(is_refused() && lasting);
 	rows[0].flags = ROW_FLAGS + 1;
 	CHECK(is_refused());
-	/* Not in order, outside the segment, and over its end. */
+	/* Not in order, outside the segment, and across its end. */
 	rows[1].start = rows[0].start;
 	CHECK(is_refused());
 	rows[0].start = 0xff0;

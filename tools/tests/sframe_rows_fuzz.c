@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for what is made of rows that come from a process that may have
- * been taken over: a table of those that it takes, in which libsframe finds each, and
- * no rule where one says that there is none.
+ * libFuzzer target for rows from a possibly compromised process: the table has the accepted ones,
+ * libsframe finds each of them in it, and finds no rule where a row says that there is none.
  */
 #include <sframe-api.h>
 
@@ -12,7 +11,7 @@
 #define MAX_FUZZED	256
 #define TABLE_ADDR	0x400000
 
-/* The rows of the input that a table takes, after one another. */
+/* The accepted rows of the input, one after another. */
 static size_t take_rows(const uint8_t *data, size_t size, struct row *rows)
 {
 	uint64_t end = 0;
@@ -21,7 +20,7 @@ static size_t take_rows(const uint8_t *data, size_t size, struct row *rows)
 	for (; size >= sizeof(*rows) && nr < MAX_FUZZED; size -= sizeof(*rows)) {
 		memcpy(&rows[nr], data, sizeof(*rows));
 		data += sizeof(*rows);
-		/* So that many are consecutive. */
+		/* Make many of them consecutive. */
 		if (rows[nr].start < 0x1000)
 			rows[nr].start += end;
 		/* libsframe takes distances modulo 4 GiB. */
@@ -84,7 +83,7 @@ static void check_default(sframe_decoder_ctx *decoder, sframe_frame_row_entry *f
 		!fp_error && row->fp.kind == LOC_WORD && fp == row->fp.off);
 }
 
-/* What is found for the address @at of the row. */
+/* Checks the result for the address @at of the row. */
 static void check_at(sframe_decoder_ctx *decoder, const struct row *row, uint64_t at)
 {
 	sframe_frame_row_entry fre = { 0 };

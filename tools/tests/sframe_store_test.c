@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Files that are converted or not, the process that is confined, and the store. */
+/* Which files are converted, the confined process, and the store. */
 #include <elf.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -21,7 +21,7 @@ static char *folder;
 
 /* ------------------------------------------------------------------ files */
 
-/* What is wrong with the @size bytes at @data, by the whole way. */
+/* Return: the error for the @size bytes at @data, after a full conversion. */
 static const char *convert_bytes(const void *data, size_t size)
 {
 	struct conversion conversion;
@@ -44,7 +44,7 @@ static void a_file_is_converted_in_a_confined_process(void)
 	CHECK(convert_bytes(image.data, 0x400));
 }
 
-/* As of separate debugging information: it has the headers of the code, no contents. */
+/* Like separate debugging information: the headers of the code without contents. */
 static void a_file_without_code_is_passed_over(void)
 {
 	char *data = exact_copy(image.data, image.size);
@@ -138,7 +138,7 @@ static void the_process_can_only_compute(void)
 	CHECK(run_confined(crash, &said) && !said);
 }
 
-/* Is its end, by @sig or by itself if that is 0, reported as its own doing? */
+/* Is the end of the process, by @sig or by exit if @sig is 0, reported correctly? */
 static bool ends_by_itself(int sig)
 {
 	char said;
@@ -173,7 +173,7 @@ static void what_it_writes_need_not_be_read(void)
 	CHECK(!run_confined(fill, &said));
 }
 
-/* While it is read from, and once all is read. */
+/* The process is stopped while data is read from it, and after everything was read. */
 static void who_is_stopped_is_not_waited_for(void)
 {
 	char said;
@@ -213,7 +213,7 @@ static void who_works_is_waited_for(void)
 
 static void writable_files_are_copied_and_not_believed(void)
 {
-	/* Not in /tmp, where nothing of root's may be believed. */
+	/* Not in /tmp, where codectl does not trust root's files. */
 	char path[] = CFI_OBJECT "-XXXXXX";
 	struct store_key key = { 0 };
 	int fd = mkstemp(path);
@@ -233,7 +233,7 @@ static void writable_files_are_copied_and_not_believed(void)
 	close(fd);
 	unlink(path);
 	CHECK(image_open(path, false, &one, &elf) && elf);
-	/* What was found in a tree may have become a link since. */
+	/* A file found in a tree may have become a link since. */
 	CHECK(!symlink(strrchr(CFI_OBJECT, '/') + 1, path));
 	CHECK(image_open(path, true, &one, &elf) && elf);
 	CHECK(!image_open(path, false, &one, &elf));
@@ -256,7 +256,7 @@ static void what_is_not_copied_is_said(void)
 	unlink(path);
 }
 
-/* By the same object: its build-id, or its SHA-256. */
+/* Entries are found by the object's build-id, or by its SHA-256. */
 static void a_key_says_who_can_write(void)
 {
 	char path[] = CFI_OBJECT "-XXXXXX";
@@ -304,7 +304,7 @@ static void what_has_no_build_id_is_read(void)
 	unlink(path);
 }
 
-/* A process with mounts of its own, or -1; whoever is not root needs user namespaces. */
+/* A process with its own mounts, or -1; without root this needs user namespaces. */
 static pid_t start_elsewhere(void)
 {
 	int ready[2];
@@ -336,7 +336,7 @@ static void believe(const char *path, bool trusted)
 	image_close(&one);
 }
 
-/* The same file, as a container has it. */
+/* The same file in a container. */
 static void files_mounted_elsewhere_are_not_believed(void)
 {
 	char path[] = CFI_OBJECT "-XXXXXX", *real, *elsewhere;
@@ -442,7 +442,7 @@ static void tables_of_packages_come_first(void)
 	age(packaged, "ab/0501.sframe", 10);
 	store_look_into(path);
 	CHECK(is_found(store) && !store_has(store, &other));
-	/* Nothing changes there. */
+	/* This changes nothing. */
 	CHECK(!is_there(packaged, "ef") &&
 	      !fstatat(packaged, "ab/0501.sframe", &stat, 0) &&
 	      stat.st_mtime < time(NULL) - 24 * 60 * 60);
@@ -484,13 +484,13 @@ static void pruning_removes_what_was_not_used(void)
 	CHECK(store_prune(store, 1 << 20, 90, &pruned) && pruned.removed == 2);
 	CHECK(!is_there(store, "ab/.1.new") && is_there(store, "ab/.2.new"));
 	CHECK(!is_there(store, "ab/0101.sframe") && is_there(store, "ab/0201.sframe"));
-	/* The oldest goes first, until the rest fits. */
+	/* The oldest entries are removed until the rest fits. */
 	CHECK(store_prune(store, 2 * pruned.kept_bytes / 3, 90, &pruned));
 	CHECK(pruned.removed == 1 && !is_there(store, "ab/0201.sframe"));
 	CHECK(is_there(store, "ab/0301.sframe"));
 	CHECK(store_prune(store, 0, 90, &pruned) && !pruned.kept_bytes);
 	CHECK(!is_there(store, "sha256/ab/0101.sframe"));
-	/* What has no build-id leaves half of it to others. */
+	/* Entries without a build-id take half of the store at most. */
 	CHECK(put(store, 1, false) && put(store, 1, true) && put(store, 2, true));
 	age(store, "ab/0101.sframe", 3);
 	age(store, "sha256/ab/0101.sframe", 2);
@@ -502,7 +502,7 @@ static void pruning_removes_what_was_not_used(void)
 	close(store);
 }
 
-/* Its directory may turn out to be somebody else's. */
+/* The directory may belong to another user. */
 static void pruning_removes_nothing_else(void)
 {
 	static const char * const others[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CFI as rows, rows as a table, and what is refused. */
+/* CFI to rows, rows to a table, and what is refused. */
 #include <elf.h>
 #include <libelf.h>
 #include <sframe-api.h>
@@ -18,7 +18,7 @@
 
 enum { RAX, RDX, R10 = 10 };
 
-/* What cfi.S says; starts count from its first function. */
+/* The expected rows of cfi.S; starts are relative to its first function. */
 static const struct row expected[] = {
 	{ 0x00, 1, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
 	{ 0x01, 3, 0, 0, 0, CFA(REG_SP, 16), RA, WORD(BASE_CFA, -16) },
@@ -108,8 +108,8 @@ static void what_has_no_rule_has_a_cause(void)
 }
 
 /*
- * The FDE for the function of @bytes bytes that is @at bytes after the first one, from
- * its address on: that, the size, no augmentation data, and instructions.
+ * Finds the FDE for the function of @bytes bytes that is @at bytes after the first one, and returns
+ * the place of its address.  The size, no augmentation data and the instructions follow.
  */
 static uint8_t *find_fde(char *data, uint64_t first, unsigned int at, int32_t bytes)
 {
@@ -125,7 +125,7 @@ static uint8_t *find_fde(char *data, uint64_t first, unsigned int at, int32_t by
 	exit(1);
 }
 
-/* The rows for what was made of @data; the first row is that of the first function. */
+/* The rows made from @data; the first row is that of the first function. */
 static struct row *read_changed(char *data, struct object *object)
 {
 	struct row *rows = read_rows(data, image.size, object);
@@ -162,7 +162,7 @@ static void code_of_two_fdes_has_no_rule(void)
 	struct object object;
 	struct row *rows;
 
-	/* Half of the next function, too. */
+	/* Covers half of the next function, too. */
 	find_fde(data, first_function(), 0x10, 16)[4] = 24;
 	rows = read_changed(data, &object);
 	CHECK(rows && has_nothing(rows, &object, 0x20, 8));
@@ -177,7 +177,7 @@ static void code_of_a_malformed_fde_has_no_rule(void)
 	struct object object;
 	struct row *rows;
 
-	/* In place of its first instruction, what no CFI has. */
+	/* Replace its first instruction by an invalid one. */
 	find_fde(data, first_function(), 0, 9)[9] = 0x3f;
 	rows = read_changed(data, &object);
 	/* The padding after it is no longer covered. */
@@ -199,7 +199,7 @@ static void object_has_its_build_id_and_segments(void)
 	CHECK(object.table_addr >= object.segments[0].vaddr + object.segments[0].len);
 }
 
-/* Which .eh_frame says, and .debug_frame not: that a frame is one of a signal. */
+/* Only .eh_frame marks signal frames; .debug_frame does not. */
 static void compressed_debug_frame_is_read(void)
 {
 	struct image other;
@@ -231,7 +231,7 @@ static void padding_is_what_aligns(void)
 		{ "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00\x90", 11, true },
 		{ "\x0f\x1f\x05\x00\x00\x00\x00", 7, true },
 		{ "\x0f\x1f\xc0", 3, true },
-		/* Cut short, and others. */
+		/* Truncated, and others. */
 		{ "\x66", 1, false }, { "\x0f\x1f", 2, false },
 		{ "\x0f\x1f\x44\x00", 4, false }, { "\xc3", 1, false },
 		{ "\x90\xc3", 2, false }, { "\0\0", 2, false }, { "\x0f\x0b", 2, false },
@@ -261,7 +261,7 @@ static sframe_decoder_ctx *decode(const struct row *rows, size_t nr, struct tabl
 
 static void a_table_has_fdes_of_each_kind(void)
 {
-	/* Kind of FDE, pairs of address and how rows follow each other, rows. */
+	/* The kind of FDE, pairs of an address and the layout of rows, and rows. */
 	static const struct {
 		uint32_t size;
 		unsigned int mask, flex, signal;
@@ -294,7 +294,7 @@ static void a_table_has_fdes_of_each_kind(void)
 	table_free(&table);
 }
 
-/* Between rows it is an FDE of its own, and nothing is found in it. */
+/* A gap between rows is a separate FDE, without a rule. */
 static void what_has_no_rule_has_an_fde_without_rows(void)
 {
 	static const struct row rows[] = {
@@ -372,7 +372,7 @@ static void rows_that_no_table_takes(void)
 		{ 0, 1, 0, 1, 0, WORD(REG_SP, 8), ra, same },
 		{ 1, 1 << 20, 0, 1, 0, sp, ra, same },
 		{ 0, 1, ROW_OUTERMOST, 1, 0, same, same, same },
-		/* As an FDE that would be the frame of a signal. */
+		/* An FDE with this would be that of a signal frame. */
 		{ 0, 1, ROW_NOTHING | ROW_SIGNAL, 0, 0, same, same, same },
 		{ 0, 1, ROW_NOTHING | ROW_OUTERMOST, 0, 0, same, same, same },
 		{ 0, 1, ROW_NOTHING, 1, 0, same, same, same },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * shares SECONDS [COMM]: spends 20 % of that CPU time in each of three functions, and the rest
- * in another one, under that name.  Prints the share of each, as the thread's clock has it, and its
- * line.
+ * shares SECONDS [COMM]: spends 20 % of SECONDS of CPU time in each of three functions, and the
+ * rest in another one, with COMM as the name of the thread.  Prints the share of each, measured
+ * by the thread's clock, and its line.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define WORK	1000000
 
-/* Of one line, that which has it: what takes the time. */
+/* All on one line, the one that takes the time. */
 #define SPIN(which, sum, nr, shift)						\
 do {										\
 	uint64_t *at = &(sum);							\

@@ -2,8 +2,8 @@
 /*
  * usage: signalled ROUNDS
  *
- * Makes a system call (getppid) in a signal handler, which interrupts
- * interrupted() at its first byte: what comes before that is another function.
+ * Makes a system call (getppid) in a signal handler that interrupts interrupted() at its first
+ * byte: the byte before belongs to another function.
  */
 #include <signal.h>
 #include <stdlib.h>

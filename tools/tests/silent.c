@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * usage: silent UID FOLDER
+ * usage: silent UID DIRECTORY
  *
- * As anybody can: becomes that user, who in a user namespace mounts a FUSE file system and
- * an overlay above it in the empty FOLDER, maps a file of the latter to execute, and says
- * "mapped"; from then on nothing that asks for the file has an answer.
+ * Becomes that user.  In a user namespace, as any user can, mounts a FUSE file system and an
+ * overlay on it in the empty DIRECTORY, maps a file of the overlay for execution, and prints
+ * "mapped".  From then on, requests for the file are never answered.
  */
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -46,7 +46,7 @@ static void become(unsigned int uid)
 
 	snprintf(map, sizeof(map), "0 %u 1", uid);
 	need(!setgid(uid) && !setuid(uid), "setuid");
-	/* Nobody else's files of /proc/self are to be written to. */
+	/* Make the files in /proc/self belong to this user. */
 	need(!prctl(PR_SET_DUMPABLE, 1), "prctl");
 	need(!unshare(CLONE_NEWUSER | CLONE_NEWNS), "unshare");
 	put("/proc/self/setgroups", "deny");
@@ -106,7 +106,7 @@ static void answer_one(int fuse, const struct fuse_in_header *in)
 	}
 }
 
-/* As long as @mapped is open elsewhere; then it takes requests, and keeps them. */
+/* Serves while @mapped is open elsewhere; then reads requests without answering. */
 static void serve(int fuse, int mapped)
 {
 	static union {
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 		close(mapped[1]);
 		serve(fuse, mapped[0]);
 	}
-	/* The server has the last one: else the flush at exit would wait for this to be closed. */
+	/* Only the server may have it: else the flush at exit would wait until this is closed. */
 	close(fuse);
 	need(!mount("overlay", "over", "overlay", 0, "lowerdir=fuse:empty"), "overlay");
 	fd = open("over/file", O_RDONLY);

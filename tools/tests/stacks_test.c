@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stacks with their events: which are the same, whose they are, and when they were.
+ * Stacks with their events: which are equal, their tasks, and their times.
  */
 #include <errno.h>
 #include <linux/sched.h>
@@ -17,7 +17,7 @@
 
 static const struct traced_event one_event = { .type = 1 };
 
-/* Threads that are not there any more: the kernel gives no ids that high. */
+/* Threads that no longer exist: the kernel assigns no ids that high. */
 enum { GONE = 1 << 28 };
 
 static void add_stack(struct stacks *stacks, uint32_t type, int32_t tid,
@@ -41,7 +41,7 @@ static struct profile_event describe_type(void *context, uint32_t type, uint32_t
 	return (struct profile_event){ .name = name, .timed = kind };
 }
 
-/* What @stacks are; freed by the caller. */
+/* Return: @stacks as text; the caller frees it. */
 static char *as_text(struct stacks *stacks, bool fold)
 {
 	const struct event_names names = { .describe = describe_type, .context = "event" };
@@ -89,7 +89,7 @@ static void no_stacks(void)
 	stacks_free(stacks);
 }
 
-/* In whatever order they come, each is counted with those like it. */
+/* In any order, each is counted with those equal to it. */
 static void many_stacks(void)
 {
 	struct stacks *stacks = stacks_new();
@@ -111,8 +111,8 @@ static void many_stacks(void)
 	stacks_free(stacks);
 }
 
-/* The same frames, which may mean different things in different processes. */
-/* Of those that are there events are counted on. */
+/* The same frames may mean different things in different processes. */
+/* Counting goes on for processes that still exist. */
 static void more_stacks_than_there_is_room_for(void)
 {
 	const size_t room = stacks_max_bytes;
@@ -174,7 +174,7 @@ static void stacks_that_differ_in_a_frame(void)
 	stacks_free(stacks);
 }
 
-/* One address is in two functions: of the call, and of what comes after it. */
+/* One address can be in two functions: the one that ends with a call, and the next one. */
 static void stacks_that_differ_in_what_is_exact(void)
 {
 	char *map = format("/tmp/perf-%d.map", getpid());
@@ -212,7 +212,7 @@ static void ids_of_stacks(void)
 	frames_free(frames);
 }
 
-/* The map is that of the process, whatever thread the stack is of. */
+/* The perf map is that of the process, whichever thread the stack is of. */
 static void processes_of_threads(void)
 {
 	char *map = format("/tmp/perf-%d.map", getpid());
@@ -232,7 +232,7 @@ static void processes_of_threads(void)
 	free(tgids);
 }
 
-/* Of what a sample is. */
+/* The name of samples. */
 static bool has_task(struct profile *profile, uint32_t nr, const char *comm, int32_t pid,
 		     int32_t tid)
 {
@@ -265,7 +265,7 @@ static void cgroups_of_threads(void)
 	profile_free(profile);
 }
 
-/* Names that are known stay, whatever the names of others look like. */
+/* Known names stay, whatever the names of others look like. */
 static void names_of_threads(void)
 {
 	char *names = format("%d gone\n%d b c\nno line\n%d evil\n%d\n%d%c\n"
@@ -295,7 +295,7 @@ static void names_of_threads(void)
 	free(names);
 }
 
-/* With that number, which takes privileges. */
+/* Starts a process with that id, which needs privileges. */
 static bool start_as(pid_t pid, const char *comm)
 {
 	struct clone_args args = {
@@ -395,11 +395,11 @@ static void threads_with_one_id(void)
 	profile_free(profile);
 }
 
-/* Those of one tick are one sample. */
+/* Samples of one tick are one sample. */
 static void times_of_stacks(void)
 {
 	static const uint64_t times[] = { 1, PROFILE_TICK_NS - 1, PROFILE_TICK_NS, 990000000 };
-	/* The last one is no whole number of steps: steps are counted from there. */
+	/* The last one is not a whole number of steps: steps are counted from there. */
 	static const uint64_t starts[] = { 0, PROFILE_TICK_NS, PROFILE_TICK_NS / 2 };
 	static const uint64_t wanted[][3] = {
 		{ 0, PROFILE_TICK_NS, 900000000 }, { 0, 0, 800000000 }, { 0, 0, 900000000 },
@@ -428,7 +428,7 @@ static void times_of_stacks(void)
 	}
 }
 
-/* Of kinds that are told apart; what is too long is left out, and counted. */
+/* Kinds are distinguished; waits that are too long are left out, and counted. */
 static void times_of_waits(void)
 {
 	static const struct traced_event events[] = {
@@ -453,7 +453,7 @@ static void times_of_waits(void)
 	profile_free(profile);
 }
 
-/* They are of the task that was woken, and tell by whom. */
+/* These belong to the woken task, and tell who woke it. */
 static void wakers(void)
 {
 	static const struct traced_event events[] = {
@@ -489,7 +489,7 @@ static void wakers(void)
 	profile_free(profile);
 }
 
-/* On top of the user's. */
+/* Kernel frames are on top of the user's. */
 static void stacks_of_the_kernel(void)
 {
 	const uint64_t one[] = { 0xffffffff00000010, 0xffffffff00000020 };

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What a program of the build machine's distribution has to gain, with its own C
-# library, nothing rebuilt, under unmodified perf record -g: as TAP, in the guest.
+# Tests the gain for an unmodified program of the build machine's distribution, with its own C
+# library, under unmodified perf record -g.  Prints TAP, in the guest.
 #
 # What is called by check() looks unreachable:
 # shellcheck disable=SC2317
@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 stock=${STOCK:-$here/../stock}
 stock=$(cd "$stock" && pwd)
 perl=$stock/bin/perl
-# The dynamic linker is the distribution's, too.
+# The dynamic linker is also the distribution's.
 linker=$stock/lib/ld-linux-x86-64.so.2
 run="$linker --library-path $stock/lib $perl"
 # shellcheck disable=SC2016
@@ -26,7 +26,7 @@ samples=200
 
 export LC_ALL=C
 
-# entry_offset FILE - where in it the program is entered
+# entry_offset FILE - prints the offset of its entry point
 entry_offset()
 {
 	entry=$(readelf -hW "$1" | sed -n 's/.*Entry point address: *//p')
@@ -37,8 +37,8 @@ entry_offset()
 	done
 }
 
-# count_whole FILE - sets nr and whole: samples, and those that lead to the entry point
-# of perl or, while that is loaded, of the dynamic linker
+# count_whole FILE - sets nr, the number of samples, and whole, the number of those that reach the
+# entry point of perl or, while perl is loaded, of the dynamic linker
 count_whole()
 {
 	perf script -i "$1" -F ip,sym,dso,dsoff > "$out/script" 2> "$out/stderr"
@@ -67,7 +67,7 @@ count_whole()
 	echo "# $whole of $nr stacks complete"
 }
 
-# at_least PERCENT - of enough samples
+# at_least PERCENT - are there enough samples, and PERCENT of them whole?
 at_least()
 {
 	[ "$nr" -ge "$samples" ] && [ $((whole * 100)) -ge $((nr * $1)) ]
@@ -96,7 +96,7 @@ test_without()
 	check "next to no stack is complete without a table" at_most 5
 }
 
-# count_recorded FILE - as count_whole, of what codectl record has recorded
+# count_recorded FILE - as count_whole, for a recording of codectl record
 count_recorded()
 {
 	codectl report --json "$out/json" "$1" > /dev/null 2> "$out/stderr"
@@ -135,7 +135,7 @@ count_recorded()
 	echo "# $whole of $nr stacks complete"
 }
 
-# record_running FILE OPTION... - by codectl itself, while the program runs
+# record_running FILE OPTION... - records by codectl while the program runs
 record_running()
 {
 	file=$1
@@ -151,7 +151,7 @@ record_running()
 	return $status
 }
 
-# The first run is that which makes the tables, and may take longer than that is waited for.
+# The first run makes the tables, which may take longer than codectl waits.
 test_record()
 {
 	record_running "$out/bare" --no-attach
@@ -188,8 +188,8 @@ test_files()
 	check "nothing is attached any more" eval '! grep -q . /proc/codectl_files'
 }
 
-# preloaded STORE FILE - by a user who may do nothing; root looks, once the program runs:
-# what comes before, in the dynamic linker, nobody can tell of
+# preloaded STORE FILE - run by an unprivileged user; root records once the program runs, since
+# nothing is known before, in the dynamic linker
 preloaded()
 {
 	chmod 755 "$out" "$out"/store "$out"/store/*
@@ -233,7 +233,7 @@ test_running()
 	check "99 % of its stacks are complete" at_least 99
 }
 
-# Where anybody may be root, whose files could have the build-id of any other.
+# In a user namespace anybody may be root, and make files with the build-id of any other.
 test_namespace()
 {
 	# shellcheck disable=SC2086
@@ -267,7 +267,7 @@ has_none()
 	! has_line "$out/perl"
 }
 
-# With what follows all processes.
+# While codectl attach follows all processes.
 test_stale()
 {
 	cp "$perl" "$out/perl"
@@ -332,7 +332,7 @@ test_errors()
 		codectl_is 0 attach --store "$store" "$out/damaged" -- true
 }
 
-# While tables are made, by several processes.
+# While several processes make tables.
 test_killed()
 {
 	codectl attach --store "$out/killed" "$stock"/lib/* -- true 2> /dev/null &
@@ -346,7 +346,7 @@ test_killed()
 	check "... who end with who asked for them" eventually eval '! pidof codectl'
 }
 
-# A service has a mount namespace of its own, and init's files are what they were.
+# A service has its own mount namespace, and sees init's files unchanged.
 test_service()
 {
 	# shellcheck disable=SC2086

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names in files: which files are opened, what debugging information says of this program,
- * and what comes of files, readers and holders that go wrong.
+ * Names in files: which files are opened, the debugging information of this program, and faulty
+ * files, readers and holders.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ static bool same(const char *text, const char *wanted)
 	return equal;
 }
 
-/* --- what is opened */
+/* --- opened files */
 
 static bool opens(const char *root, const char *path)
 {
@@ -83,7 +83,7 @@ static void only_regular_files_are_opened(void)
 	free(text);
 }
 
-/* The root of a process is that of its links. */
+/* Links of a process are resolved in its root. */
 static void links_stay_in_their_root(void)
 {
 	static const char *const targets[] = { "text", "/text", "/../text", "../../text" };
@@ -99,7 +99,7 @@ static void links_stay_in_their_root(void)
 	unlink(link);
 	CHECK(!symlink(out, link) && !opens(dir, "link"));
 	unlink(link);
-	/* A link of procfs is no path. */
+	/* A link of procfs is not a path. */
 	CHECK(!symlink("/proc/self/exe", link) && !opens(dir, "link") && !opens("/", link));
 	unlink(link);
 	unlink(text);
@@ -150,7 +150,7 @@ static __attribute__((noinline)) unsigned int outermost(unsigned int x)
 	return middle(x) - 1;
 }
 
-/* What they are called in the file. */
+/* Their names in the file. */
 typedef void function(void);
 
 function in_cpp __asm__("_ZN5space5outerIiEEvRKNS_3boxIT_EE");
@@ -180,7 +180,7 @@ void in_nothing(void)
 
 extern const char __executable_start[];
 
-/* Like what `where` knows: no build-id, but the inode. */
+/* As `where` knows them: without a build-id, but with the inode. */
 static struct symbol_file *add_path(struct symbols *symbols, const char *path)
 {
 	struct file_record record = { .unit = UNIT_OBJECT };
@@ -249,7 +249,7 @@ static void names_are_demangled(void)
 	free(path);
 }
 
-/* Answers are those of the offsets, in whichever order these were asked for. */
+/* Answers match their offsets, in whatever order these were requested. */
 static void many_at_once(void)
 {
 	struct symbols *symbols = symbols_new();
@@ -266,7 +266,7 @@ static void many_at_once(void)
 	free(path);
 }
 
-/* --- files that go wrong */
+/* --- faulty files */
 
 static char *read_self(size_t *len)
 {
@@ -284,7 +284,7 @@ static char *read_self(size_t *len)
 	return data;
 }
 
-/* Of a file that is known by its inode alone another one of its name has no names. */
+/* If a file is only known by its inode, another file of the same name gives no names. */
 static void another_file_of_that_name(void)
 {
 	char *path = in_dir("copy"), *other = in_dir("other");
@@ -310,7 +310,7 @@ static void another_file_of_that_name(void)
 	free(data);
 }
 
-/* Its pages are gone when they are read. */
+/* It is truncated before its pages are read. */
 static void a_file_that_is_cut_short(void)
 {
 	char *path = in_dir("copy");
@@ -326,7 +326,7 @@ static void a_file_that_is_cut_short(void)
 	CHECK(!truncate(path, 64));
 	CHECK(!find(file, outermost)->name && !find(file, in_cpp)->name);
 	CHECK(same(find(whole, in_cpp)->name, "space::outer<int>"));
-	/* Its reader was killed, unlike that of a file which is not there. */
+	/* Its reader was killed, unlike that of a missing file. */
 	CHECK(!find(add_path(symbols, "/none"), in_cpp)->name);
 	CHECK(symbols_lost(symbols) == 1);
 	symbols_free(symbols);
@@ -342,14 +342,14 @@ static void damage(char *data, size_t len, unsigned int seed)
 		seed = seed * 1103515245 + 12345;
 		data[(seed >> 8) % len] ^= 1 << (seed >> 5 & 7);
 	}
-	/* Section headers as well, which are at the end. */
+	/* Including the section headers, which are at the end. */
 	for (int i = 0; i < 20; i++) {
 		seed = seed * 1103515245 + 12345;
 		data[len - 1 - (seed >> 8) % 2000] ^= 1 << (seed >> 5 & 7);
 	}
 }
 
-/* What is in them may be anything; what others have does not suffer. */
+/* They may contain anything, without effect on the names of others. */
 static void damaged_files(void)
 {
 	struct symbols *symbols = symbols_new();
@@ -405,7 +405,7 @@ static void a_holder_that_waits_for_ever(void)
 
 	holder_seconds = 2;
 	CHECK(holder && !kill(holder, SIGSTOP));
-	/* The recorder does not wait for it: it may lag behind. */
+	/* The recorder does not wait for the holder, which may lag behind. */
 	before = now_seconds();
 	for (int i = 0; i < 3000; i++)
 		add_path(symbols, path);
@@ -416,7 +416,7 @@ static void a_holder_that_waits_for_ever(void)
 	CHECK(!find(next, outermost)->name && !find(file, in_cpp)->name);
 	CHECK(now_seconds() - before < 2);
 	holder_seconds = 60;
-	/* That of another owner is another one: here, of who has ended. */
+	/* Each owner has a separate holder: here, the owner of an ended process. */
 	stat(path, &st);
 	record.inode = st.st_ino;
 	snprintf(record.path, sizeof(record.path), "%s", path);
@@ -457,7 +457,7 @@ static void the_map_of_a_process_that_ends(void)
 
 	write_text(gone, "1000 100 removed\n");
 	removed = symbols_add_map(symbols, other);
-	/* An answer comes once all is opened that was added before. */
+	/* The answer comes after everything added before was opened. */
 	CHECK(!symbol_find(file, 0x9000)->name);
 	write_text(map, "1000 100 later\n");
 	end_process(pid);
@@ -496,7 +496,7 @@ static void maps_that_are_none(void)
 	free(text);
 }
 
-/* --- answers of who was taken over */
+/* --- answers of compromised processes */
 
 static char *encode(const struct symbol *symbol, size_t *len)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What who reads files, and who holds them, can do at most.  They have been taken over: what
- * holders do is here.
+ * The worst that compromised readers and holders of files can do.  The stand-ins for compromised
+ * holders are here.
  */
 #include <malloc.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include "sandbox.h"
 #include "symbol.c"
 
-/* Of a holder that is asked. */
+/* The behaviour of a holder when asked. */
 static void (*behave)(const struct holder_request *request, const int *given);
 
 static bool receive(int channel, struct holder_request *request, int given[2])
@@ -58,7 +58,7 @@ static void answer_all(const struct holder_request *request, const int *given, c
 	fclose(to);
 }
 
-/* Whose holders do that. */
+/* The owner whose holders behave like that. */
 static struct symbols *symbols_with(void (*what)(const struct holder_request *request,
 						 const int *given))
 {
@@ -198,7 +198,7 @@ static void answers_that_are_cut(void)
 	symbols_free(symbols);
 }
 
-/* Half a second for each file, of many. */
+/* Half a second for each of many files. */
 static void take_time(const struct holder_request *request, const int *given)
 {
 	usleep(500000);
@@ -229,7 +229,7 @@ static void answer_too_much(const struct holder_request *request, const int *giv
 	answer_all(request, given, "too late");
 }
 
-/* That of another owner is asked still, until all have said too much. */
+/* The holder of another owner is still asked, until the total of answers is too large. */
 static void answers_are_limited(void)
 {
 	struct symbols *symbols = symbols_with(take_time);
@@ -265,7 +265,7 @@ static void stop(int signal)
 	symbols_stop = 1;
 }
 
-/* All of them: of those that answer, too. */
+/* All of them, including those that answer. */
 static void nobody_waits_after_a_signal(void)
 {
 	struct symbols *symbols = symbols_with(take_time);
@@ -283,7 +283,7 @@ static void nobody_waits_after_a_signal(void)
 
 /* --- perf maps */
 
-/* One that another user runs, if this one may choose. */
+/* Run by another user, if this one has the privilege. */
 static pid_t start_stranger(void)
 {
 	pid_t pid = fork();
@@ -298,7 +298,7 @@ static pid_t start_stranger(void)
 	return pid;
 }
 
-/* Who waits for a file is to end with who has started it. */
+/* A process that waits for a file must end with its parent. */
 static void whoever_opens_a_map_ends_with_its_parent(void)
 {
 	pid_t pid = start_stranger();
@@ -318,7 +318,7 @@ static void whoever_opens_a_map_ends_with_its_parent(void)
 
 /* --- debuginfod-find */
 
-/* As user 65532 prints it, who may have been taken over by a server. */
+/* Printed by user 65532, which a server may have compromised. */
 static void answers_of_debuginfod_find(void)
 {
 	char cache[] = "/tmp/cache-XXXXXX", *path, *out, *link;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * terminal STEP... -- COMMAND [ARG...]: runs it in a terminal of 12 lines and 60 columns, and
- * does one step after the other: =TEXT waits until it has printed that since the step before,
- * @NR sends it a signal, ! takes the terminal away, and anything else is typed.  Prints what it
- * has printed, and at the end its status and whether the terminal is as it was; exits with 1 if a
- * step fails.
+ * performs the steps in turn: =TEXT waits until it has printed TEXT since the previous step, @NR
+ * sends signal NR, ! removes the terminal, and anything else is typed.  Prints its output, and at
+ * the end its status and whether the terminal is as before; exits with 1 if a step fails.
  */
 #include <poll.h>
 #include <pty.h>
@@ -79,7 +78,7 @@ int main(int argc, char **argv)
 
 	while (*command && strcmp(*command, "--"))
 		command++;
-	/* The end that stays open keeps the terminal as it is left. */
+	/* The end that stays open preserves the state of the terminal. */
 	if (argc < 3 || !*command || openpty(&terminal, &other, NULL, NULL, &size) ||
 	    tcgetattr(other, &before))
 		return 2;

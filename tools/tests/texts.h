@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What frames and stacks look like, for the tests of both.
+ * The text forms of frames and stacks, for the tests of both.
  */
 #ifndef TEXTS_H
 #define TEXTS_H
@@ -9,7 +9,7 @@
 
 #include "profiles.h"
 
-/* As people and as programs read it; both are freed by the caller. */
+/* For people and for programs; the caller frees both. */
 static inline char *listed(const struct selection *selection)
 {
 	size_t size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What waits are called, who still waits at the end, and who waits for whom.
+ * The names of waits, waits that last until the end, and who waits for whom.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -67,7 +67,7 @@ static void other_formats(void)
 	}
 }
 
-/* There may be more frames than the format says, and none. */
+/* There may be more frames than in the format, or none. */
 static void a_stack_of_the_kernel(void)
 {
 	const struct raw_kernel raw = { .size = 10, .caller = { 1, 2, 3, [9] = 10 } };
@@ -151,7 +151,7 @@ static void *take_both(void *context)
 	return NULL;
 }
 
-/* Waits for one that is not in the circle. */
+/* Waits for a lock that is not in the circle. */
 static void *take_held(void *context)
 {
 	(void)context;
@@ -159,7 +159,7 @@ static void *take_held(void *context)
 	return NULL;
 }
 
-/* In a futex that is no mutex, whatever else is there. */
+/* Waits for a futex that is not a mutex, though a thread id is where a mutex has its owner. */
 static void *wait_for_word(void *context)
 {
 	static uint32_t words[3];

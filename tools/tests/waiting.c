@@ -122,7 +122,7 @@ static void share(int rounds)
 	wait_and_compute(rounds);
 }
 
-/* Known to the test by their names. */
+/* The test uses these names. */
 pthread_mutex_t lock_a = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lock_b = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t all_have_one;
