@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (attach_loaded() < nr)
 		die("cannot attach tables");
-	/* The descriptors are closed there, and stay open here. */
+	/* The program gets no descriptors; they stay open here. */
 	pid = fork();
 	if (!pid) {
 		execv(*argv, argv);

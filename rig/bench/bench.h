@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the benchmarks share: the clocks, and the line that the rig reads.
+ * Shared by the benchmarks: the clocks, and the line that the rig reads.
  */
 #ifndef CODECTL_BENCH_H
 #define CODECTL_BENCH_H

@@ -6,7 +6,7 @@
 /* The called functions are spread among this many. */
 #define CHAIN_FUNCTIONS	1024
 #define CHAIN_STEP	5
-/* The innermost frame and the outermost one, which all have. */
+/* The innermost and the outermost frame, common to all stacks. */
 #define CHAIN_ENDS	2
 
 /* Calls @depth functions, and a last one that takes the stack. */

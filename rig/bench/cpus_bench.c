@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The time that a stack of 64 frames takes a thread, and whether it is complete, while
+ * The time that a thread takes for a stack of 64 frames, and whether the stack is complete, while
  * another CPU works in the same address space.  Alternatives are measured alternately.
  */
 #include <pthread.h>
@@ -34,7 +34,7 @@ static volatile unsigned long done;
 static uint64_t whole;
 static unsigned long broken;
 
-/* Returns its size in bytes. */
+/* Return: its size in bytes. */
 static uint64_t take_stack(struct ring *r)
 {
 	chain_call((void *)(long)(DEPTH - CHAIN_ENDS));

@@ -4,8 +4,8 @@
  *
  *	dl_bench CASE SIZE LIBRARY
  *
- * and, where the library was registered, to register its text once more and to
- * unregister it, without anything else.  The result is called SIZE-CASE.
+ * and, if the library was registered, of only registering its text again and unregistering it.
+ * The result is called SIZE-CASE.
  */
 #include <dlfcn.h>
 #include <link.h>

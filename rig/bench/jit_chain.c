@@ -5,7 +5,7 @@
 #define TEXT_PAGES 32
 #define TABLE_SIZE (64 * PAGE)
 
-/* Puts code after all that is there, with one row for all of it. */
+/* Appends code, with one row for all of it. */
 static uint8_t *put_code(struct jit_region *r, const uint8_t *code,
 			 const uint8_t *end, const jit_row *rule)
 {

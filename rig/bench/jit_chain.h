@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The stack of chain.h, of compiled code. */
+/* The stack of chain.h, in compiled code. */
 #ifndef CODECTL_JIT_CHAIN_H
 #define CODECTL_JIT_CHAIN_H
 
@@ -14,9 +14,9 @@ struct jit_chain {
 	uint8_t *base;
 };
 
-/* Functions of all shapes with rows; or, @fp_only, each with a frame pointer. */
+/* Makes functions of all shapes with rows, or, with @fp_only, with frame pointers. */
 void jit_chain_make(struct jit_chain *c, bool fp_only);
-/* Makes it call so many functions between the first and the last one. */
+/* Sets the number of calls between the first and the last function. */
 void jit_chain_set(struct jit_chain *c, unsigned int depth);
 void jit_chain_call(void *chain);
 

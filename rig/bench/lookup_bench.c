@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cost per frame of finding its registration and rule, as registrations, rows and
- * tables grow: what a frame takes more by tables than by frame pointer.  The frames are
- * as far apart as possible.
+ * The cost per frame of finding its registration and rule, as the numbers of registrations, rows
+ * and tables grow: the additional cost of a frame by tables compared with frame pointers.  The
+ * frames are as far apart as possible.
  */
 #include "bench.h"
 #include "chain.h"
@@ -140,7 +140,7 @@ static void grow_registrations(void)
 
 	row.size = t.slot;
 	jit_table_append(table, &row, 1);
-	/* One more, for the one that comes and goes. */
+	/* One more, which is added and removed. */
 	if (sysctl_write("kernel/codectl_max_regions", 65531))
 		die("sysctl");
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {

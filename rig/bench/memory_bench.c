@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel memory per registration, from /proc/slabinfo before and after so many were
- * made in each of several processes: all slabs, including tree nodes and the registry
- * itself.
+ * Kernel memory per registration, from /proc/slabinfo before and after several processes have each
+ * made many: all slabs, including tree nodes and the registry itself.
  */
 #include <sys/wait.h>
 
@@ -32,7 +31,7 @@ static struct slabs read_slabs(void)
 	char line[256];
 	FILE *file;
 
-	/* By then RCU and workers have freed what they free. */
+	/* Let RCU and workers finish freeing. */
 	sleep(2);
 	shrink_caches();
 	file = fopen("/proc/slabinfo", "r");
@@ -50,7 +49,7 @@ static struct slabs read_slabs(void)
 	return sum;
 }
 
-/* Reports that it is there, registers when told, reports that, and stays to the end. */
+/* Reports that it has started, registers when told, reports that, and stays to the end. */
 static _Noreturn void child(int go, int done, int end, int nr)
 {
 	uint64_t text = addr_of(map_pages(2 * nr, PROT_READ | PROT_EXEC));
@@ -119,7 +118,7 @@ static void measure(int nr)
 		;
 	result("memory", "objects", nr,
 	       (after.objects - before.objects) / nr / processes, "bytes");
-	/* With fewer, one slab in each cache that anything used is too much. */
+	/* With fewer, one additional slab in each cache would matter. */
 	if (nr < 10000)
 		return;
 	result("memory", "slabs", nr,

@@ -4,10 +4,9 @@
  *
  *	mm_bench CASE
  *
- * fork() with a child that exits, and munmap() of an unrelated page, with 0, 50 and
- * 5,000 registrations; one more registration that is removed among so many; munmap() of
- * 50 to 60,000 texts, per text; and, with none, operations that should not notice that
- * there could be some.  The mappings are always the same.
+ * fork() with a child that exits, munmap() of an unrelated page, and removal of one more
+ * registration, with 0, 50 and 5,000 registrations; munmap() of 50 to 60,000 texts, per text; and,
+ * with none, operations that should not be affected.  The mappings are always the same.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -40,7 +39,7 @@ static double forks(void *arg)
 	return (double)(ticks() - from) / NR_FORKS;
 }
 
-/* A page each; @touch: with memory in it. */
+/* Maps single pages; @touch: with memory in them. */
 static double unmap_pages(bool touch)
 {
 	uint64_t sum = 0, from;
@@ -106,7 +105,7 @@ struct texts {
 	int nr;
 };
 
-/* Removes a text between two others, elsewhere each time. */
+/* Removes a text between two others, at a different place each time. */
 static double removals(void *arg)
 {
 	const struct texts *t = arg;
@@ -127,7 +126,7 @@ static double removals(void *arg)
 
 struct dropped {
 	int nr;
-	bool shared;	/* with a child, so that they are copied first */
+	bool shared;	/* with a child, so that the registry is copied first */
 };
 
 /* All of them by one call; returns the share of each. */
@@ -170,7 +169,7 @@ static double syscalls(void *arg)
 }
 
 /*
- * What execve() and the C library have registered; from then on it touches no memory
+ * Removes what execve() and the C library have registered, and from then on touches no memory
  * that fork() would have to copy.
  */
 static void unregister_all(void)
@@ -210,8 +209,8 @@ static int cmp_double(const void *a, const void *b)
 }
 
 /*
- * What a child leaves is freed later, for many at once: the cheapest round is spared
- * what it has caused.
+ * The memory of a child is freed later, together with that of others, so the cheapest round would
+ * not include the freeing that it causes.
  */
 static void bench_forks(const char *who, const char *text, int nr)
 {

@@ -5,9 +5,9 @@
  * the first is at least 20 times cheaper than the text, no more expensive than the
  * second, and the same for any number of mappings.
  *
- * Figures are nanoseconds by the clock of the machine, the best of several rounds:
- * under an emulator that counts instructions (qemu -icount shift=0) they are
- * instructions, the same in each run, and only then do a few percent count.
+ * Figures are nanoseconds by the clock of the machine, the best of several rounds.  Under an
+ * emulator that counts instructions (qemu -icount shift=0) they are instructions, and the same in
+ * each run; only then are a few percent significant.
  */
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -146,7 +146,7 @@ static uint64_t make_mappings(int *made, int nr)
 			continue;
 		if (register_elf_text(addr_of(at), addr_of(at) + PAGE))
 			die("codectl");
-		/* Later ones are below. */
+		/* Later mappings are at lower addresses. */
 		if (*made <= nr / 2)
 			middle = addr_of(at);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Samples of a thread's calls of the marker, of which only the size counts. */
+/* Samples of a thread's calls of the marker; only their size matters. */
 #ifndef CODECTL_RING_H
 #define CODECTL_RING_H
 
@@ -11,10 +11,10 @@ struct ring {
 	struct perf_event_mmap_page *page;
 };
 
-/* Samples the marker, each time the calling thread calls it, with what @attr says. */
+/* Samples each call of the marker by the calling thread, with the data in @attr. */
 struct ring ring_open(struct perf_event_attr attr);
 void ring_close(struct ring *r);
-/* How many bytes were written since it was last empty; empties it. */
+/* Return: the number of bytes written since the ring was last empty; empties it. */
 uint64_t ring_empty(struct ring *r);
 
 #endif /* CODECTL_RING_H */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cost of a perf sample with a stack, and the bytes it writes, beyond those of one
- * without:
+ * The additional cost and size of a perf sample with a stack, compared with one without:
  *
  *	sample_bench fp		of a program that has frame pointers
  *	sample_bench tables	of one that has none
@@ -74,7 +73,7 @@ static const struct perf_event_attr deferred = {
 	.defer_output = 1,
 };
 
-/* As requested by perf record --call-graph dwarf. */
+/* As perf record --call-graph dwarf requests it. */
 static const struct perf_event_attr copied = {
 	.sample_type = PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
 		       PERF_SAMPLE_STACK_USER,
@@ -104,7 +103,7 @@ static void bench_tables(void)
 	sample_results("dwarf", &copied, WALK_WARM);
 }
 
-/* Provides as much stack above as is copied. */
+/* Ensures that there is as much stack as perf copies. */
 static __attribute__((noinline)) void with_room(void (*bench)(void))
 {
 	volatile char room[2 * COPY_SIZE];

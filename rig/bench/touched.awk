@@ -2,10 +2,10 @@
 #
 # usage: awk -f touched.awk SYMBOLS TOUCHED.TSV OUTPUT TOUCHED.TSV.insns
 #
-# Says what the walks of a program touched: its lines "WALK name frames from to"
-# are of those lines of what the plugin wrote. An interrupt may be in some, and is
-# not in the one of the fewest instructions. Of a stack of 64 frames it says as
-# well in which functions they are; SYMBOLS are those of the kernel, sorted.
+# Reports what the walks of a program touched. Its lines "WALK name frames from to" refer to
+# lines of the plugin's output. Some walks may include an interrupt; the one with the fewest
+# instructions does not. For a stack of 64 frames it also reports the functions; SYMBOLS are
+# those of the kernel, sorted.
 
 function touched(kind, value)
 {
@@ -51,7 +51,7 @@ function place(addr)
 	return place_of[addr]
 }
 
-# The figure is of one of the many that a round has; it says how many.
+# The figure is that of one of the many calls of a round, whose number is given.
 function rounds(name, figure,    least, w)
 {
 	split(walk[least_of(from, to)], least, "\t")

@@ -4,11 +4,11 @@
  *
  *	-plugin touched.so,enter=ADDR,leave=START-END,out=FILE
  *
- * From the instruction at ADDR to the first one in START..END it counts
- * instructions, windows of user access, and lines of 64 bytes: of user memory, of
- * kernel data and of code.  One line a walk is written to FILE, and to FILE.insns
- * each instruction: number of the walk, address, how often.  What is not a walk
- * may be in user space as well; data that it touches there do not count.
+ * From the instruction at ADDR to the first one in START..END it counts instructions, windows of
+ * user access, and 64-byte lines of user memory, kernel data and code.  For each walk it writes a
+ * line to FILE, and for each of its instructions a line to FILE.insns: number of the walk,
+ * address, count.  Such a range need not be a walk, and may run in user space as well; data that
+ * it touches there do not count.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The required part of qemu-plugin.h, which is not in QEMU's packages. */
+/* The used part of qemu-plugin.h, which is not in QEMU's packages. */
 typedef uint64_t qemu_plugin_id_t;
 typedef uint32_t qemu_plugin_meminfo_t;
 struct qemu_info;
@@ -46,7 +46,7 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* The version of the interface that this QEMU has. */
+/* The version of this QEMU's interface. */
 EXPORT int qemu_plugin_version = PLUGIN_VERSION;
 
 #define KERNEL_TEXT	0xffffffff80000000
@@ -64,7 +64,7 @@ static uint64_t enter, leave_start, leave_end;
 static bool walking;
 static FILE *out, *insns;
 
-/* Lines that this walk has seen. */
+/* The lines that this walk has touched. */
 #define SEEN_BITS 20
 static struct {
 	uint64_t line;

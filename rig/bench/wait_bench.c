@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cost of a switch between two processes that wait for each other: untraced, while
- * longer waits are recorded, while all are, each without and with those who end them,
- * and with the scheduler's own event for all.
+ * The cost of a switch between two processes that wait for each other: untraced; while only longer
+ * waits are recorded, and while all are, each without and with the wakers; and with the scheduler's
+ * own event for all.
  */
 #include <sys/wait.h>
 
@@ -12,9 +12,9 @@
 
 #define TRIPS	200
 #define ROUNDS	30
-/* Two instructions each: with those, 100,000 switches a second where one takes 1 ns. */
+/* Two instructions each: with these, 100,000 switches a second at 1 ns per instruction. */
 #define COMPUTES	3230
-/* More than a wait takes here, in microseconds. */
+/* Longer than any wait here, in microseconds. */
 #define LONG	"1000000"
 
 static struct tracefs t, top;

@@ -137,7 +137,7 @@ static void by_rows(void)
 	}
 }
 
-/* A table for any file makes each walk look for those of the files that it passes. */
+/* If any file has a table, each walk looks for tables of the files on its way. */
 static void attach_libc(void)
 {
 	struct attach_args args;
@@ -146,7 +146,7 @@ static void attach_libc(void)
 		die("cannot attach a table");
 }
 
-/* Without the call, as on any kernel; and with nothing registered. */
+/* Without codectl(), as on any kernel, and with nothing registered. */
 static void by_frame_pointer(void)
 {
 	if (!have_codectl()) {

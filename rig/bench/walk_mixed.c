@@ -70,7 +70,7 @@ static void run_steps(void *unused)
 	chain_base((void *)from_jit, &walk);
 }
 
-/* So many rounds through all objects, and functions of the program. */
+/* The numbers of rounds through all objects, and of functions of the program. */
 static void make_steps(int rounds, int own)
 {
 	static const step in_turn[][3] = {

@@ -10,12 +10,12 @@
 #include "walks.h"
 
 #define ROUNDS 7
-/* A number of no system call. */
+/* Not the number of a system call. */
 #define NO_SYSCALL 400
 
 static struct tracefs trace;
 static struct sampler sampler;
-/* What the probes add between the two stamps. */
+/* The cost that the probes add between the two time stamps. */
 static double probe_cost;
 /* A plugin of the emulator looks at each walk instead. */
 static bool counted;
@@ -24,7 +24,7 @@ static unsigned int nr_walks;
 static unsigned int first_walk;
 static long faults_of_walk;
 
-/* The stamp of a line of the trace, before the name of its event. */
+/* The time stamp in a line of the trace, before the name of its event. */
 static uint64_t stamp_before(const char *line, const char *event)
 {
 	const char *p = event;
@@ -140,7 +140,7 @@ static void record(bool on)
 		tracefs_write(&trace, "tracing_on", on ? "1" : "0");
 }
 
-/* How many other stacks a new thread walks before. */
+/* The number of other stacks that a new thread walks before. */
 static const unsigned int walks_before[] = {
 	[WALK_COLD] = 3, [WALK_FIRST] = 0, [WALK_SECOND] = 1,
 };
@@ -216,7 +216,7 @@ double walk_cost(void (*run)(void *), void *arg, unsigned int frames,
 {
 	struct task task = { run, arg, kind, before };
 
-	/* For faults, and for what must be warm. */
+	/* For page faults, and to warm up what has to be warm. */
 	for (int i = 0; i < 3; i++, nr_walks++)
 		run(arg);
 	sampler_drain(&sampler);

@@ -4,14 +4,14 @@
 #define CODECTL_WALKS_H
 
 /*
- * From here on stacks are taken, and measured.  A walk is @function of the kernel,
- * between two probes, whose cost is subtracted.
+ * Starts taking and measuring stacks.  A walk is a call of @function in the kernel, between two
+ * probes, whose cost is subtracted.
  */
 void walks_open(const char *function);
 
 enum walk_kind {
 	WALK_WARM,	/* the same stack has just been walked */
-	WALK_ELSEWHERE,	/* so it was, and something else was registered since */
+	WALK_ELSEWHERE,	/* as WALK_WARM, but something else was registered since */
 	WALK_COLD,	/* by a new thread, whose process has walked the stack */
 	WALK_FIRST,	/* by a new thread, whose process has walked none */
 	WALK_SECOND,	/* by one whose process has walked one other stack */

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs in the guest: how much profiling slows programs down, and the size of the
+# Runs in the guest: measures how much profiling slows programs down, and the size of the
 # recordings.
 #
 # usage: whole.sh BENCHDIR DEMODIR JITDIR
 #
-# Each program runs alone, and under perf record at 1 and 10 kHz: with frame
-# pointers, with those and whatever is registered, and with copies of the stack.
+# Each program runs alone, and under perf record at 1 and 10 kHz: with frame pointers, with
+# frame pointers and registered tables, and with copies of the stack.
 
 set -eu
 
@@ -19,14 +19,14 @@ figure() {
 		"$1" "$program" "$name" "$hertz" "$2" "$3"
 }
 
-# timed COMMAND... - the program, under that if there is one
+# timed COMMAND... - runs the program, under the command if one is given
 timed() {
 	"$@" "$bench/start_bench" whole-time "$program-$name" "$hertz" $rounds 1 \
 		/bin/sh -c "$job > /dev/null" 2> $log | grep '^RESULT' ||
 		{ cat $log >&2; exit 1; }
 }
 
-# How much longer than without profiling.
+# The slowdown compared with a run without profiling.
 percent() {
 	awk -v alone="$alone" '{ printf "%.2f", ($5 / alone - 1) * 100 }'
 }
@@ -57,7 +57,7 @@ whole() {
 	done
 }
 
-# No rate is lowered because an emulated CPU is slow.
+# The kernel must not lower the rate on a slow emulated CPU.
 echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent
 whole chain "$demo/chain 25"
 whole lua5.4 "$demo/lua5.4 $demo/workload.lua 1"

@@ -26,7 +26,7 @@ read -ra compiler <<< "${CC:-cc} ${CPPFLAGS:-} ${CFLAGS:-} -O2 -Wall -Werror"
 read -ra link <<< "${LDFLAGS:-} -lcodectl"
 read -ra runner <<< "${RUN:-}"
 
-# The programs in C among the displays of a page's EXAMPLES, each into its own file.
+# Extracts the C programs in a page's EXAMPLES, each to its own file.
 extract_page()
 {
 	awk -v prefix="$2" '
@@ -46,7 +46,7 @@ extract_page()
 		{ first = /^\.Bd -literal/ }' "$1"
 }
 
-# The blocks of C in a text, as one file.
+# Extracts the blocks of C in a text, as one file.
 extract_text()
 {
 	awk '/^```$/ { inside = 0 } inside { print } /^```c$/ { inside = 1 }' "$1"
@@ -64,7 +64,7 @@ compile_and_run()
 	compile "$@" && "${runner[@]}" "$work/program"
 }
 
-# Those of commands and of files have none, or one that needs the kernel.
+# Pages of commands and files have no program, or one that needs the kernel.
 for page in "$docs"/*.[0-9] "$docs"/man3/*.[0-9]; do
 	name=$(basename "$page")
 	rm -f "$work/$name"-*.c

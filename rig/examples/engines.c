@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs the code of adding-codectl-to-your-jit.md over memory without code, and
- * looks up what it has published.
+ * Runs the code of adding-codectl-to-your-jit.md on memory without real code, and looks up what it
+ * has published.
  */
 #include "adding.h"
 
@@ -74,7 +74,7 @@ static void bump(void)
 		CHECK(cfa(at(64 * i + 40)) == 8);
 		CHECK(cfa(at(64 * i + 41)) == -ENODATA);
 	}
-	/* Behind the last one only. */
+	/* Only after the last one. */
 	CHECK(bump_publish(region, at(0), &shape, "f") < 0);
 	codectl_region_close(region);
 }
@@ -146,7 +146,7 @@ static void one_big_region(void)
 	object[0] = 0;
 	CHECK(!codectl_region_add(arena.region, (uintptr_t)object, 100, &row, 1,
 				  "object"));
-	/* Objects come downwards as well. */
+	/* Objects may also be at descending addresses. */
 	object = arena_commit(&arena, 4096, 4096);
 	CHECK(object);
 	CHECK(!codectl_region_add(arena.region, (uintptr_t)object, 100, &row, 1,
@@ -161,7 +161,7 @@ static void one_big_region(void)
 }
 
 /**
- * struct eh_frame - what LLVM has for an object of one function
+ * struct eh_frame - .eh_frame as LLVM makes it for an object with one function
  */
 struct eh_frame {
 	uint32_t cie_len, cie_id;
@@ -187,7 +187,7 @@ static void objects_with_eh_frame(void)
 	CHECK(cfa(at(3)) == -ENOENT);
 }
 
-/* Whether or not names can be traced here. */
+/* Works whether or not names can be traced here. */
 static void names(void)
 {
 	runtime_start();

@@ -38,7 +38,7 @@ test_cases()
 	done
 }
 
-# A pattern that matches no case could be wrong without anyone noticing.
+# Each pattern must match a case: errors in others would go unnoticed.
 test_patterns()
 {
 	local list pattern

@@ -19,7 +19,7 @@ no_telling()
 	exit 2
 }
 
-# Leaves the list's patterns in $patterns.
+# Sets patterns to those of the list.
 read_patterns()
 {
 	[ -r "$1" ] || no_telling "no such list: $1"

@@ -3,10 +3,10 @@
 #
 # usage: gather-coverage.sh COMMAND...
 #
-# Runs a command in the guest and stores in /out the branch counts of its programs,
-# and those of the kernel since boot.
+# Runs a command in the guest, and stores in /out the branch counts of its programs, and those of
+# the kernel since boot.
 
-# Users other than root count in the same files.
+# Programs of other users write to the same files.
 umask 0
 mkdir -p /out
 chmod 1777 /out

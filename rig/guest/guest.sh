@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Boots the guest and runs one command in it. The verdict file starts as
-# "killed": only what the guest itself writes there makes a success.
+# Boots the guest and runs one command in it. The verdict file starts as "killed": success requires
+# that the guest itself writes to it.
 
 set -u
 
@@ -100,7 +100,7 @@ quote()
 	done
 }
 
-# The second disk: the command, and the files to lay over the root.
+# The second disk: the command, and the files to put over the root.
 make_job()
 {
 	local add from to
@@ -224,7 +224,7 @@ boot()
 	wait
 }
 
-# Returns the exit status to give.
+# Returns the exit status of this script.
 judge()
 {
 	local verdict

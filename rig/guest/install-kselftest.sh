@@ -3,8 +3,8 @@
 #
 # usage: install-kselftest.sh KSELFTEST DEST
 #
-# Makes DEST a directory of installed kselftests, as the kernel's tree KSELFTEST
-# does, in which codectl is the collection next to DEST in the image.
+# Makes DEST a directory of installed kselftests, as the kernel's tree KSELFTEST does, with the
+# codectl directory next to DEST in the image as the collection codectl.
 
 set -eu
 

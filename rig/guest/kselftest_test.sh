@@ -3,7 +3,7 @@
 #
 # The tests as a collection of kselftest, by its own runner.  Prints TAP.
 
-# Functions are run by name.
+# Functions are called by name.
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,14 +15,14 @@ trap 'rm -rf "$work"' EXIT
 
 runner=$here/run_kselftest.sh
 
-# Exactly what is installed is listed.
+# The list has exactly the installed tests.
 lists_what_is_there()
 {
 	(cd "$here/codectl" && printf 'codectl:%s\n' *_test) | sort > "$work/there"
 	sh "$runner" -l | sort | diff "$work/there" -
 }
 
-# says LINE... - in the log of the last run
+# says LINE... - are the lines in the log of the last run?
 says()
 {
 	for line; do

@@ -3,8 +3,8 @@
 #
 # usage: list-tests.sh fast|debug|coverage
 #
-# Lists what run-tests.sh has to run on a kernel, one line each: NAME PATH. The list
-# comes from the sources, so that what is missing in the image or in the kernel fails.
+# Lists the tests that run-tests.sh has to run on a kernel, one line each: NAME PATH. The list
+# comes from the sources, so that tests that are missing in the image or the kernel fail.
 
 set -eu -o pipefail
 
@@ -70,9 +70,9 @@ list_all()
 	list_kunit
 }
 
-# Faults are injected, and NMIs sent, and KUnit is, in kernels for tests only. What goes wrong in
-# codectl_error_test.sh, codectl_names_test.sh and stock_test.sh is in user space, and of
-# codectl_cpu_test.sh in perf as well: the slowest kernel need not do it.
+# Only kernels for tests have fault injection, test NMIs and KUnit. codectl_error_test.sh,
+# codectl_names_test.sh and stock_test.sh test user space, codectl_cpu_test.sh perf as well: the
+# slowest kernel need not run these.
 case $kernel in
 fast) without='^(fault_|kunit-|nmi_)' ;;
 debug) without='^(codectl_cpu|codectl_error|codectl_names|stock)_test.sh ' ;;

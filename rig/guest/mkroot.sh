@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Makes the guest's root image: busybox, the C library of --sysroot, and each
-# tree or program given, with the host's libraries they need.
+# Makes the guest's root image: busybox, the C library of --sysroot, and the given trees and
+# programs, with the libraries of the host that they need.
 
 set -eu
 
@@ -91,8 +91,7 @@ needed()
 	objdump -p "$1" 2>/dev/null | awk '$1 == "NEEDED" { print $2 }'
 }
 
-# The libraries of the program's needs which the image lacks, from the
-# host's loader path.
+# Copies the libraries that the program needs and the image lacks from the host's loader path.
 add_libraries()
 {
 	local lib path
@@ -131,8 +130,7 @@ add_trees()
 	done
 }
 
-# A program finds a library in its tree by its own means, and some tests are about
-# a missing one.
+# Programs find libraries in their own tree themselves, and some tests need a missing one.
 add_tree_libraries()
 {
 	local lib path

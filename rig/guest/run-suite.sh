@@ -4,10 +4,9 @@
 # usage: run-suite.sh kselftest SECONDS COLLECTION [TEST]...
 #        run-suite.sh glibc SECONDS COMMANDS [TEST]...
 #
-# Runs in the guest a collection of the kernel's selftests, or the tests of
-# glibc whose names and commands the file COMMANDS has, or those of them that
-# are named. A test may take that many seconds. "PASS: the-run" at the end says that
-# the guest has survived.
+# Runs in the guest a collection of the kernel's selftests, or the tests of glibc in the file
+# COMMANDS, which has names and commands, or only the named ones. SECONDS is the time limit of a
+# test. "PASS: the-run" at the end means that the guest has survived.
 
 kind=$1 seconds=$2 source=$3
 shift 3
@@ -29,7 +28,7 @@ run_kselftest()
 	./run_kselftest.sh -f -o "$seconds" ${chosen:--c $source}
 }
 
-# run_glibc_test NAME COMMAND - in the words of glibc's evaluate-test.sh
+# run_glibc_test NAME COMMAND - prints the result as glibc's evaluate-test.sh does
 run_glibc_test()
 {
 	timeout -s KILL "$seconds" sh -c "$2" < /dev/null > /tmp/said 2>&1

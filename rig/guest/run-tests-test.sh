@@ -69,7 +69,7 @@ chmod +x "$work/leaving_test"
 expect "a test leaves a process" 0 '1 passed, 0 failed' '' <<EOF
 leaving_test $work/leaving_test
 EOF
-# Here nobody may wait for it.
+# The process may be a zombie here.
 grep -q '^# left: sleep 1000 $' "$work/tap" &&
 	! grep -s '^State:' "/proc/$(cat "$work/left")/status" | grep -v -q '[ZX] ('
 result $? "which ends with it"
@@ -84,8 +84,8 @@ result $? "there is no other kernel"
 [ -z "$(cut -d' ' -f1 "$work/coverage" | sort | uniq -d)" ]
 result $? "no name is there twice"
 
-# Each source of a test by another way than the list has it. Others of commands run on the
-# host.
+# Finds the sources of tests in a different way than list-tests.sh. Other tests of commands run on
+# the host.
 sources_of_tests()
 {
 	(cd "$top" && find selftests -name '*_test.c' ! -name codectl_test.c
@@ -110,7 +110,7 @@ result $? "so are the programs that are linked in other ways"
 	grep -q '^fault_test ' "$work/debug" && ! grep -q '^codectl_error' "$work/debug"
 result $? "each kernel has what it can run"
 
-# What ./quickstart check runs on the fast kernel: an unused pattern would go unnoticed.
+# Each pattern that ./quickstart check uses on the fast kernel must match a test.
 eval "$(sed -n '/^fast_tests="/,/"$/p' "$top/quickstart")"
 empty=''
 set -f

@@ -11,12 +11,12 @@
 #	# begin PROGRAM
 #	# end PROGRAM STATUS
 #
-# Those named in TESTS_DONE are left out. Nothing that a test has started outlives it.
+# Tests named in TESTS_DONE are left out. Processes that a test has left are killed.
 
 list=$1 seconds=$2 only=${3:-*}
 
 programs=''
-# The patterns are of names of tests, not of files.
+# Patterns match names of tests, not files.
 set -f
 while read -r name path; do
 	case " ${TESTS_DONE:-} " in
@@ -31,12 +31,12 @@ while read -r name path; do
 done < "$list"
 set +f
 
-# What a test that was killed leaves would take CPU time from all that follow.
+# Processes left by a killed test would take CPU time from all later tests.
 kill_rest()
 {
 	grep -lsz "^RUN_TESTS=$$/$1\$" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do
 		command=$(tr '\0' ' ' < "/proc/$pid/cmdline")
-		# That of busybox stays for up to a second.
+		# busybox's timeout stays for up to a second.
 		case $command in "timeout -s KILL "*) continue ;; esac
 		echo "# left: $command"
 		kill -KILL "$pid"

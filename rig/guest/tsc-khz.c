@@ -2,8 +2,8 @@
 /*
  * The frequency of the time stamp counter in kHz, measured for 50 ms.
  *
- * The guest sees this very counter, but calibrates it against emulated timers,
- * which are late on a busy machine: wrong by a factor of 50 has been seen.
+ * The guest uses the same counter, but calibrates it against emulated timers, which are late on a
+ * busy machine: errors by a factor of 50 have been seen.
  */
 #include <stdio.h>
 #include <time.h>

@@ -15,7 +15,7 @@
 /**
  * struct cfi_row - the rules for an address
  * @rule: the rules, without start and size
- * @beyond: what SFrame cannot express of it, or NULL
+ * @beyond: the part that SFrame cannot express, or NULL
  * @cfa_expression: the CFA is given by an expression, whatever its result
  * @other_expression: the rule of a register that SFrame does not track is an
  *	expression

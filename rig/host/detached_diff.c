@@ -52,7 +52,7 @@ static struct {
 	u64 rules;
 	u64 padding;
 	u64 ambiguous;
-	u64 known;		/* by what they do, despite their CFI */
+	u64 known;		/* known from their code to have wrong CFI */
 	u64 nothing;		/* addresses said to have no rule */
 	u64 code;		/* bytes that CFI covers */
 	u64 covered;		/* those with a rule */
@@ -341,7 +341,7 @@ static char *read_table(struct object *obj, const char *path)
 	return data;
 }
 
-/* What a running program has in memory anyway. */
+/* Parts that a running program has in memory anyway. */
 static void count_eh_frame(Elf *elf)
 {
 	struct elf_section sec;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compares what libcodectl makes of the .eh_frame of ELF files, in memory like that of
- * run-time compiled code, with libdw, at every address that they describe.
+ * Compares the rows that libcodectl makes from the .eh_frame of ELF files, placed in memory like
+ * that of run-time compiled code, with libdw, at every address that they describe.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -205,7 +205,7 @@ static bool check_image(struct image *img, const char *path)
 	}
 	compare_all(img);
 	imported_remove(frame);
-	/* And nothing is left. */
+	/* Nothing is left after removal. */
 	ret = imported_find(img->base + cfi_fdes(img->cfi, &(size_t) { 0 })->start, &rule);
 
 	return !img->wrong && ret == -ENOENT;

@@ -33,7 +33,7 @@ static struct {
 
 static bool inside;
 
-/* A death of the kernel's code is one of the program. */
+/* If the kernel's code dies, the program dies. */
 static void die(int sig)
 {
 	if (inside)
@@ -91,7 +91,7 @@ static void release(size_t i)
 	blocks[i].map = NULL;
 }
 
-/* Includes what a death has left. */
+/* Includes memory left by a call that died. */
 void fence_free_all(void)
 {
 	size_t i;

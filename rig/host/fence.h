@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory whose end can be found out, and code that may die. */
+/* Memory with a detectable end, and code that may die. */
 #ifndef HOST_FENCE_H
 #define HOST_FENCE_H
 

@@ -147,7 +147,7 @@ static void order_of_a_row_that_remains(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, barrier_between(end, FIRST(0, image->slot)));
 }
 
-/* --- what changes while it is read */
+/* --- changes during a read */
 
 static unsigned int changes;
 

@@ -13,10 +13,10 @@
 #define JIT_IMAGE_TEXT	1024
 
 /**
- * struct jit_image - what is before the memory
- * @head: where the first table is, from the start of the memory
- * @seq: where the counter is; 0: none
- * @fault: bytes at the end that cannot be read
+ * struct jit_image - the header before the memory
+ * @head: offset of the first table in the memory
+ * @seq: offset of the counter; 0: none
+ * @fault: number of bytes at the end that cannot be read
  * @flags: CODE_JIT_*
  * @rule: the default rule
  */

@@ -115,7 +115,7 @@ static void counter_after_row(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, barrier_between(size, counter));
 }
 
-/* --- what changes while it is read */
+/* --- changes during a read */
 
 static unsigned int changes;
 

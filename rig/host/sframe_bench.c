@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Times the SFrame decoder of the kernel on this machine: with tables that were
- * flushed from the caches, and warm; beside a bisection that branches, with the
- * same decoder behind it, and libsframe.  What is compared is measured in turn;
- * figures are medians.  For scripts/bench/bench.sh.
+ * Times the SFrame decoder of the kernel on this machine, with warm tables and with tables that
+ * were flushed from the caches, compared with libsframe and with a bisection that branches,
+ * followed by the same decoder.  Alternatives are measured in turn; figures are medians.  For
+ * scripts/bench/bench.sh.
  */
 #include <immintrin.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 
 #define ADDRESSES	4000
 #define FLUSHED		400
-/* With this many lookups each, in a different order each time: nothing to be learnt. */
+/* Number of lookups, each time in a different order, which branch prediction cannot learn. */
 #define ROUNDS		41
 #define LINE		64
 
@@ -155,7 +155,7 @@ static void report(const char *how, const struct table *t, enum finder who,
 	       t->name, ns);
 }
 
-/* What libsframe has made of the section is elsewhere. */
+/* libsframe has its own copy of the section. */
 static void time_flushed(const struct table *t)
 {
 	static double took[LIBSFRAME][FLUSHED];

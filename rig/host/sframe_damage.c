@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Damages sections, a byte at a time, and compares what the decoder of the kernel and
- * libsframe refuse and what they still say.  Where they differ a test must find the
- * cause; libsframe may die, which counts, too.
+ * Damages sections, a byte at a time, and compares what the decoder of the kernel and libsframe
+ * refuse, and their rules otherwise.  If they differ, a test must find the cause; it is counted as
+ * well if libsframe dies.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libsframe, wrapped in the kernel's types: what it says about an address, and small
- * sections that it encodes from the functions of a large one.
+ * libsframe, wrapped in the kernel's types: its rule for an address, and small sections that it
+ * encodes from the functions of a large one.
  */
 #include <errno.h>
 #include <stdio.h>

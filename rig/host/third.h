@@ -10,7 +10,7 @@
 #include "rule.h"
 
 /**
- * struct point - what is said about an address
+ * struct point - all results for an address
  * @elf: the file
  * @cfi: its CFI
  * @addr: the address
@@ -33,8 +33,8 @@ struct point {
 
 /**
  * struct cause - a class of disagreement
- * @whose: whose fault it is
- * @what: what it is
+ * @whose: the side that is wrong
+ * @what: its description
  * @test: finds out whether it is the cause
  */
 struct cause {

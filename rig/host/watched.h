@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a watcher has seen of a reader's accesses. */
+/* The accesses of a reader, as seen by a watcher. */
 #ifndef WATCHED_H
 #define WATCHED_H
 

@@ -3,9 +3,8 @@
 #
 # usage: check.sh DIR
 #
-# Verifies the models, and each barrier of barriers.list by leaving it out.
-# DIR gets the verifiers, their output and the trails of what they found.
-# Prints TAP.
+# Verifies the models, and each barrier of barriers.list by leaving it out. DIR gets the verifiers,
+# their output and the trails of errors. Prints TAP.
 
 set -u
 
@@ -32,8 +31,8 @@ verify()
 	) > "$dir/report" 2>&1
 }
 
-# All states were seen, none is wrong, and no statement was left out but the end
-# of what never ends.
+# All states were visited, none is wrong, and the only unreached statements are ends of endless
+# processes.
 holds()
 {
 	local report=$work/$1/report
@@ -44,7 +43,7 @@ holds()
 		! grep -q -P '^\t.*, state \d+, "(?!-end-")' "$report"
 }
 
-# A rule was wrong or missing, or a stack short for no reason.
+# The verifier found an error: a rule was wrong or missing, or a stack too short.
 finds()
 {
 	grep -q '^pan:1: assertion violated (\+found==' "$work/$1/report"
@@ -71,7 +70,7 @@ verified ascending "rows in increasing order of address" jit
 verified descending "rows in decreasing order of address" jit -DDESCENDING
 verified granules "functions in a granule map" granules
 
-# Each barrier of the files that are named has a line in the list.
+# Each barrier in the named files has a line in the list.
 barriers='smp_[rw]?mb\(\)|smp_(load_acquire|store_release)\(|__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)'
 while read -r file; do
 	here_are=$(grep -v '^[[:space:]]*\*' "$top/$file" | grep -c -E "$barriers")

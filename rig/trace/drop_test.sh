@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Stacks in a buffer that overflows all the time, while threads come and go with
-# reused ids, move between CPUs and execute programs: none may be joined to a wrong
-# event.  Prints TAP.
+# Tests stacks in a buffer that overflows all the time, while threads come and go with reused ids,
+# move between CPUs and execute programs: no stack may be joined to a wrong event.  Prints TAP.
 #
-# TRACE_STACKS is how many stacks are joined in each mode of the buffer.
+# TRACE_STACKS is the number of stacks that are joined in each mode of the buffer.
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=trace.sh
@@ -16,13 +15,13 @@ program=$here/truth_load
 "$program" --map > "$work/map"
 result $? "the program says where its functions are"
 
-# There are few ids of tasks, so that each is reused soon.
+# There are few task ids, so that each is reused soon.
 pid_max=$(cat /proc/sys/kernel/pid_max)
 trap 'echo "$pid_max" > /proc/sys/kernel/pid_max; rm -rf "$work"' EXIT
 echo 400 > /proc/sys/kernel/pid_max
 
-# Emulated CPUs may execute code that another one patches, as switching events on
-# and off does: so nothing is switched while the load runs.
+# Switching events on or off patches code, which other emulated CPUs may execute at that time: so
+# nothing is switched while the load runs.
 
 # start NAME SELECT - events of the load alone, by its id or by filters, which
 # write events in another way
@@ -40,7 +39,7 @@ start()
 	load=$!
 }
 
-# join NAME OVERWRITE SELECT [OPTION] - the verdict of truth_join on so many stacks
+# join NAME OVERWRITE SELECT [OPTION] - the verdict of truth_join on TRACE_STACKS stacks
 join()
 {
 	add_instance "$1" || return

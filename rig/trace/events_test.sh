@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The events of the code map through stock clients.  Prints TAP.
+# Tests the events of the code map with stock clients.  Prints TAP.
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=trace.sh
@@ -19,10 +19,10 @@ tail -n 3 "$work/stop" | sed 's/^/# /'
 grep -q 'codectl:unwind_stop: ip=0x[0-9a-f]* sp=0x[0-9a-f]* frames=[0-9]* reason=' "$work/stop"
 result $? "a walk that is cut short says why"
 
-# trace_cmd NAME COMMAND... - what was traced is in NAME
+# trace_cmd NAME COMMAND... - traces the command, to NAME
 #
-# Not by "trace-cmd record": a command that ends before the processes that read the
-# buffers are ready for a signal leaves an empty trace.
+# Not with "trace-cmd record": if the command ends before the processes that read the buffers can
+# handle a signal, the trace is empty.
 trace_cmd()
 {
 	trace=$work/$1
@@ -37,7 +37,7 @@ trace_cmd()
 	trace-cmd report -i "$trace.dat" > "$trace" 2> "$trace.errors" && return $status
 }
 
-# The child of perf has objects of its own until it executes the program.
+# The child of perf has perf's objects until it executes the program.
 trace_cmd map perf stat -o "$work/stat" -- "$program" 2 2
 result $? "trace-cmd records the events of codectl"
 grep -v '^cpus=' "$work/map.errors" | says_nothing
@@ -51,10 +51,10 @@ grep -q 'code_unregister: .*reason=exec' "$work/map" &&
 	grep -q 'code_unregister: .*reason=exit' "$work/map"
 result $? "code_unregister, and why"
 
-# Another process is there before anybody watches.
+# Another process exists before tracing starts.
 "$program" 1 1000000 &
 load=$!
-# Once it has a thread, ld.so has registered all that it has.
+# Once it has a second thread, ld.so has registered all its objects.
 for _ in $(seq 1000); do
 	[ "$(find "/proc/$load/task" -mindepth 1 -maxdepth 1 | wc -l)" -lt 2 ] || break
 	usleep 10000

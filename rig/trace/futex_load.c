@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * futex_load: threads that contend for locks of the C library, from call chains
- * of different lengths.
+ * futex_load: threads that contend for locks of the C library, from call chains of different
+ * lengths.
  *
  * usage: futex_load THREADS ROUNDS
  *
- * Thread n holds and waits CHAIN * n calls deep, the last one DEEP calls.
+ * Thread n locks and waits CHAIN * n calls deep, the last one DEEP calls.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static pthread_mutex_t locks[2] = {
 };
 static int nr_threads, nr_rounds;
 
-/* Whoever wants the lock meanwhile has to wait in the kernel. */
+/* Threads that want the lock meanwhile have to wait in the kernel. */
 static __attribute__((noinline)) void contend(int round)
 {
 	pthread_mutex_t *lock = &locks[round % 2];

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The user stacks of contended futexes, recorded and read by trace-cmd: all
-# complete, each frame's file known by path and build-id, and all that in less
-# room than with path and build-id on every frame.  Prints TAP.
+# Tests the user stacks of contended futexes, recorded and read by trace-cmd: all are complete, the
+# file of each frame is known by path and build-id, and the trace is smaller than with path and
+# build-id in every frame.  Prints TAP.
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=trace.sh
@@ -48,7 +48,7 @@ fact()
 	awk -v key="$2" '$1 == key { print $NF; exit }' "$work/$1"
 }
 
-# Each id has the path and the build-id of the file that is there.
+# Each id has the path and the build-id of the file at that path.
 check_files()
 {
 	bad=0 files=0

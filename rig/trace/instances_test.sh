@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# User stacks in several instances at once, while options are switched, instances
-# go away with stacks still to come, others read the text of the trace, and perf
-# takes stacks of the same tasks.  Prints TAP.
+# Tests user stacks in several instances at once, while options are switched, instances are removed
+# with stacks still pending, others read the text of the trace, and perf takes stacks of the same
+# tasks.  Prints TAP.
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=trace.sh
@@ -13,7 +13,7 @@ program=$here/truth_load
 "$program" --map > "$work/map"
 result $? "the program says where its functions are"
 
-# start_load INSTANCE - that writes to its marker, once events are on: see
+# start_load INSTANCE - starts a load that writes to its marker, after events were enabled: see
 # drop_test.sh
 start_load()
 {
@@ -27,7 +27,7 @@ stop_load()
 	wait $load 2> /dev/null
 }
 
-# prepare INSTANCE EVENT... - of the load and what it executes
+# prepare INSTANCE EVENT... - for the load and the programs that it executes
 prepare()
 {
 	instance=$1
@@ -53,7 +53,7 @@ joined()
 	[ "$(cat "$work/$1.status")" = 0 ]
 }
 
-# several - three instances, each with events of its own
+# several - three instances, each with its own events
 several()
 {
 	prepare one syscalls/sys_enter_write sched/sched_switch
@@ -74,7 +74,7 @@ several()
 	done
 }
 
-# While the option is switched, events go without a stack, but none has a wrong one.
+# While the option is switched, events may lack a stack, but none has a wrong one.
 switched()
 {
 	prepare switched syscalls/sys_enter_write syscalls/sys_exit_write
@@ -121,7 +121,7 @@ removed()
 	done
 }
 
-# What a person reads.
+# The text for people.
 piped()
 {
 	prepare pipe syscalls/sys_enter_write

@@ -1,38 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Joins the user stacks to the events in what "trace-cmd report" prints of an
-# instance, and sums up. Prints one fact a line: a key, then its value.
+# Joins the user stacks to the events in the output of "trace-cmd report" for an instance, and
+# prints totals, one fact per line: a key, then its value.
 #
 # usage: awk -v instance=NAME -v event=NAME -v type=NUMBER -v comm=COMM -f join.awk REPORT
 #
-# instance	the one that is looked at, of those in the report
-# event	whose stacks are wanted, with its number in events/*/*/id
-# size	of its records
-# comm	the tasks that are looked at
+# instance	the instance in the report to process
+# event	the event whose stacks are joined; type is its number in events/*/*/id
+# size	the size of its records
+# comm	the tasks to process
 #
 # facts:
 #	events N	of that name and those tasks
 #	joined N	of them, to stacks that are there whole
-#	missed N	others, but for those without a cookie that come before the program
-#			(execve refuses cookies while it loads it: sched_process_exec has
-#			to be among the events), or after the last cookie of their task
-#			(as it exits, which may be before its last stack is written)
+#	missed N	the others, except events without a cookie that come before the
+#			program (execve refuses cookies while it loads the program;
+#			sched_process_exec has to be among the events), or after the last
+#			cookie of their task (as it exits, which may be before its last
+#			stack is written)
 #	deepest N	frames of the longest joined stack
 #	split N		stacks in several records
-#	stop N COUNT	joined stacks, by what they stop for
+#	stop N COUNT	joined stacks, by the reason why they end
 #	lost N		times that records were lost
 #	strange N	ids that no record before has explained
 #	file ID VERIFIED BUILD-ID PATH		of each id in a joined stack
 #	bytes N		of the records of events, cookies, stacks and files
 #	inline N	if each frame had path and build-id instead of its id
 
-# Of a record in the ring buffer: header, and a length where it is a long one.
+# The overhead of a record in the ring buffer: the header, and a length for long ones.
 function record(len)
 {
 	return len + 4 + (len > 112 ? 4 : 0) + (4 - len % 4) % 4
 }
 
-# value KEY - of the record in rest
+# value KEY - its value in the record in rest
 function value(key,	at, s)
 {
 	at = index(" " rest, " " key "=")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads the buffers of a trace instance as they are. */
+/* Reads the raw buffers of a trace instance. */
 #ifndef RAW_READER_H
 #define RAW_READER_H
 
@@ -12,7 +12,7 @@
 
 struct raw_record {
 	int cpu, type, tid;
-	bool lost;			/* other records, before this one */
+	bool lost;			/* records before this one were lost */
 	const void *data;
 	size_t len;
 };
@@ -27,7 +27,7 @@ struct raw_reader {
 	bool lost[RAW_MAX_CPUS];
 	void *page;
 	int page_size;
-	unsigned long nr_lost;		/* times that records were lost */
+	unsigned long nr_lost;		/* number of times that records were lost */
 };
 
 /* Exits if there is no such instance; @systems are those of the events in it. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh disable=SC2034,SC2154
 #
-# Shared by the tests of the trace; $here is the directory they are in.
+# Shared by the tests of the trace; $here is their directory.
 
 # shellcheck source=../../scripts/check/tap.sh
 . "$here/tap.sh"
@@ -12,7 +12,7 @@ work=$(mktemp -d)
 of_load='comm == "truth_load" || comm == "exe"'
 trap 'rm -rf "$work"' EXIT
 
-# The input, if there is any, is told and fails.
+# Prints standard input as comments, and fails if there is any.
 says_nothing()
 {
 	! sed 's/^/# /' | grep .

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What truth_load and truth_join agree on. */
+/* Definitions shared by truth_load and truth_join. */
 #ifndef TRUTH_H
 #define TRUTH_H
 
@@ -7,7 +7,7 @@
 #define TRUTH_INNER	16
 #define TRUTH_NUMBERS	(TRUTH_OUTER * TRUTH_INNER)
 
-/* A write of number n is so much longer than n. */
+/* The length of the write of number n, minus n. */
 #define TRUTH_LENGTH	16
 
 #endif /* TRUTH_H */

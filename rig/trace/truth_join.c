@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * truth_join: join the user stacks of an instance to their events by the rule
- * of the trace, while truth_load writes, and compare each stack with the number
- * that its event tells.
+ * truth_join: join the user stacks of an instance to their events by the rule of the trace, while
+ * truth_load writes, and compare each stack with the number that its event carries.
  *
  * usage: truth_join [-n STACKS] [-s SECONDS] [-u USECS] [-x] INSTANCE PROGRAM MAP
  *
- * Reads until so many stacks are joined, or so long; USECS is what it waits
- * after each sub-buffer. PROGRAM is the path of truth_load, MAP what it printed.
- * -x exchanges the cookies of stacks, as a kernel that errs would: it must fail.
+ * Reads until STACKS stacks are joined, or for SECONDS; USECS is the delay after each sub-buffer.
+ * PROGRAM is the path of truth_load, MAP its output. -x exchanges the cookies of stacks, as a
+ * faulty kernel would: it must fail.
  *
- * Exit status: 0 if so many stacks were joined and none to a wrong event.
+ * Exit status: 0 if STACKS stacks were joined and none to a wrong event.
  */
 #include <err.h>
 #include <getopt.h>
@@ -268,7 +267,7 @@ static int find_span(const struct span *spans, int nr, uint64_t offset)
 	return NO_NUMBER;
 }
 
-/* What the two functions on the stack, one calling the other, say. */
+/* The number encoded by the two functions on the stack, one calling the other. */
 static int stack_number(const struct stack *stack)
 {
 	for (uint32_t i = 1; i + 1 < stack->have; i++) {
@@ -323,7 +322,7 @@ static void count_joined(const struct asked *asked, struct stack *stack)
 	trace.joined_stacks++;
 }
 
-/* Joining has a cost: only when there may be enough. */
+/* Joining is expensive: do it only when there may be enough. */
 static bool enough(unsigned long wanted)
 {
 	static unsigned long next;
@@ -390,7 +389,7 @@ static void exchange_cookies(void)
 	}
 }
 
-/* Those counted so far may be cut short, which is known only now. */
+/* Only now is it known that the stacks counted so far may be incomplete. */
 static void forget_joined(void)
 {
 	trace.joined_stacks = 0;
@@ -398,7 +397,7 @@ static void forget_joined(void)
 		trace.stacks[i].joined = false;
 }
 
-/* Two stacks with one cookie must be parts of one: those here are short. */
+/* Two stacks with one cookie are an error: stacks here are short, and have one part. */
 static void check_cookies(void)
 {
 	sort_all();
@@ -494,8 +493,8 @@ static void silence(const char *instance)
 }
 
 /*
- * So small a buffer loses most of what explains ids: once nothing else is
- * written, it is asked for again.
+ * Such a small buffer loses most records that explain ids: request them again once nothing else is
+ * written.
  */
 static void learn_ids(const char *instance, char *program)
 {

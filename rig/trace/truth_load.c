@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * truth_load: write numbers into a trace_marker, each from the two functions
- * that it names, so that a stack of such a write tells the number again.
+ * truth_load: write numbers to a trace_marker, each from two functions that encode the number, so
+ * that the stack of a write identifies it.
  *
  * usage: truth_load --map
  *        truth_load MARKER SECONDS PROCESSES [COUNT]
  *
- * --map prints where the functions are in this file. Otherwise so many processes
- * start a thread after the other, each for some writes, move between CPUs, fork,
- * and execute this program again, which with COUNT only writes that often.
+ * --map prints the offsets of the functions in this file. Otherwise PROCESSES processes start one
+ * thread after the other, each for some writes, move between CPUs, fork, and execute this program
+ * again; with COUNT, it only writes COUNT times.
  *
- * The number is in the text, and in the length of the write, which its events
- * show: TRUTH_LENGTH plus the number.
+ * The number is in the text, and in the length of the write, which its events show: TRUTH_LENGTH
+ * plus the number.
  */
 #include <elf.h>
 #include <errno.h>
@@ -34,7 +34,7 @@
 static int marker;
 static const char *marker_path;
 
-/* A section of its own gives each function a start and an end. */
+/* A separate section gives each function a start and an end. */
 #define IN(name)	__attribute__((noinline, section(#name)))
 
 static __attribute__((noinline)) void emit(unsigned int number)
@@ -45,7 +45,7 @@ static __attribute__((noinline)) void emit(unsigned int number)
 	memset(text, ' ', sizeof(text));
 	text[snprintf(text, sizeof(text), "truth=%u", number)] = ' ';
 	text[len - 1] = '\n';
-	/* a buffer that keeps the oldest records has no room for others */
+	/* the write fails if the buffer keeps the oldest records and is full */
 	while (write(marker, text, len) < 0 && errno == EINTR)
 		;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Linked to each of libsframe's own tests: what the test passes to libsframe also goes
- * to the kernel's decoder, which has to refuse it for a reason or agree about every
- * address around, and about those that the test asks for.
+ * Linked to each of libsframe's own tests: sections that the test passes to libsframe also go to
+ * the kernel's decoder.  It has to refuse them for a known reason, or agree about all addresses
+ * nearby and those that the test looks up.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static bool compare(s64 pc, u32 *rules)
 	return false;
 }
 
-/* What must happen to it according to the head of @buf, and why. */
+/* Return: the expected result, and the reason, according to the header in @buf. */
 static int expected(const unsigned char *buf, size_t size, const char **why)
 {
 	*why = "too short";

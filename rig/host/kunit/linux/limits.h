@@ -2,7 +2,7 @@
 #ifndef HOST_KUNIT_LINUX_LIMITS_H
 #define HOST_KUNIT_LINUX_LIMITS_H
 
-/* Which has the other header of this name. */
+/* The other header of this name. */
 #include <limits.h>
 
 #define U16_MAX		((u16)~0U)
