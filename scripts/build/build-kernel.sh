@@ -33,7 +33,8 @@ kmake()
 		KBUILD_BUILD_USER=codectl KBUILD_BUILD_HOST=guest "$@"
 }
 
-# Ignore symbols that the tree lacks, and those that they would enable.
+# With CONFIG_MAY_LACK=yes, ignores lines without effect: the tree may lack the symbols, or those
+# that they depend on.
 check_config()
 {
 	local line lost=''
