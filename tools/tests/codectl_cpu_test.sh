@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
 # With 3000 samples, a measured share of 20 % is within 2 points in 99 of 100 cases even if samples
-# are independent; samples at intervals vary less.  An emulated CPU takes fewer than
+# are independent, which samples at intervals are not.  An emulated CPU takes fewer than
 # requested.
 hertz=997 enough=3000
 cgroups=$out/cgroups
