@@ -357,8 +357,9 @@ reports()
 
 test_report()
 {
+	# For a second: what is read of threads in /proc, as their cgroup, is read while they run.
 	check "record -o" codectl_is 0 record --event sys_enter_getppid -o "$out/recording" \
-		--folded "$out/folded" -- "$here/contend" 2 $rounds
+		--folded "$out/folded" -- "$here/contend" 2 $rounds $((1000000 / rounds))
 	! grep -q '^[0-9]' "$out/stdout" && [ "$(stat -c %a "$out/recording")" = 600 ]
 	check "prints no stacks, and keeps them from others" [ $? = 0 ]
 	tail -n 1 "$out/recording" | grep -q '^{"end":{}}$'

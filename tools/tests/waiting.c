@@ -197,7 +197,7 @@ static void idle(void)
 
 	if (pthread_create(&thread, NULL, poll_forever_too, NULL))
 		exit(1);
-	puts("idle");
+	puts("for long\nforever");
 	fflush(stdout);
 	poll_for_long();
 }
