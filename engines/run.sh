@@ -8,8 +8,8 @@
 # What ENGINE needs that the machine does not have, ENGINE/prepare puts beside its job. OUT
 # gets table.txt, what the machine says, a flame graph for each recording, and figures.md,
 # the table for scripts/bench/fill-figures.sh. The settings are those of ENGINE/run, and
-# cpus, how many the machine has (2): one where threads write each other's code, which QEMU
-# 7.2 runs wrongly on several. Fails if the machine does, or ENGINE/judge.
+# cpus, how many the machine has (2). Where threads write each other's code, that takes QEMU
+# 10: 7.2 runs it wrongly on several. Fails if the machine does, or ENGINE/judge.
 
 set -eu -o pipefail
 
@@ -46,7 +46,7 @@ fi
 options=(--memory 4G)
 for setting; do
 	[[ $setting != cpus=* ]] || options+=(--cpus "${setting#*=}")
-	[[ $name$setting != machinecpus=1 ]] || name="machine-one-cpu"
+	[[ $name$setting != machinerecordings=* ]] || name+="-${setting#*=}"
 	printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
 done > "$work/job/settings"
 tar -cf "$work/job.tar" -C "$work/job" .
