@@ -66,7 +66,7 @@ write_src()
 	{
 		changed A
 		git -C "$linux" ls-files --others --exclude-standard
-	} | grep -v '^tools/testing/selftests/codectl/' | sort -u > "$work/added" || true
+	} | grep -v -e '^tools/testing/selftests/codectl/' -e '^\.codectl/' | sort -u > "$work/added" || true
 	while read -r path; do
 		mkdir -p "$here/src/$(dirname "$path")"
 		cmp -s "$linux/$path" "$here/src/$path" || cp "$linux/$path" "$here/src/$path"
