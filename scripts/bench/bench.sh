@@ -37,7 +37,7 @@ done
 # The bounds are for an emulated guest.
 export CODECTL_ACCEL=${CODECTL_ACCEL:-tcg}
 programs=$build/obj/bench
-mkdir -p "$out/logs" || exit 2
+mkdir -p "$out/logs" "$programs" || exit 2
 commit=$("$top/scripts/check/tree-commit.sh" "$top")
 [ "$images" = "$build/guest" ] || commit=unknown
 # What is mapped where decides how many pages of a table fault.
@@ -98,7 +98,7 @@ wanted()
 	return 1
 }
 
-# The median of the figures with the same group, case and x.
+# The least of the figures with the same group, case and x.
 least()
 {
 	awk -F'\t' '{
