@@ -75,6 +75,14 @@ static void sample(struct recording *recording)
 
 /* ------------------------------------------------------------------- report */
 
+static void tell_method(void)
+{
+	const char *why_not = why_no_codectl();
+
+	if (why_not)
+		fprintf(stderr, "codectl: %s; stacks are those of frame pointers\n", why_not);
+}
+
 static void tell_losses(struct recording *recording, unsigned long refused)
 {
 	const struct cpu_counts counts = cpu_samples_counts(recording->samples);
@@ -106,6 +114,7 @@ static void report(struct recording *recording, const struct outputs *outputs)
 	counts = cpu_samples_counts(recording->samples);
 	fprintf(stderr, "codectl: %lu events, %lu with their stack (%zu different)\n",
 		counts.events, counts.events - counts.no_stack - counts.left_out, different);
+	tell_method();
 	tell_losses(recording, refused);
 	outputs_write(outputs, &selection, recording->options);
 }

@@ -73,13 +73,22 @@ char *format(const char *text, ...)
 	return need(len < 0 ? NULL : string);
 }
 
-void need_codectl(void)
+const char *why_no_codectl(void)
 {
 	if (access("/proc/self/codectl", F_OK))
-		die("this kernel has no codectl: there is no /proc/self/codectl");
+		return "this kernel has no codectl: there is no /proc/self/codectl";
 	if (syscall(SYS_codectl, CODE_UNREGISTER, NULL, 0, CODE_FLAG_INVALID) &&
 	    errno == ENOSYS)
-		die("codectl is switched off (codectl=off at boot, or sysctl kernel.codectl)");
+		return "codectl is switched off (codectl=off at boot, or sysctl kernel.codectl)";
+	return NULL;
+}
+
+void need_codectl(void)
+{
+	const char *why_not = why_no_codectl();
+
+	if (why_not)
+		die("%s", why_not);
 }
 
 unsigned long need_number(const char *what, const char *text)

@@ -44,7 +44,10 @@ static inline void need_done(int failed)
 /* A string of its own, formatted as by printf(). */
 char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Exits if the kernel has no codectl, or has it switched off. */
+/* NULL if the kernel has codectl, and it is not switched off. */
+const char *why_no_codectl(void);
+
+/* Exits, and says why, unless the kernel has codectl. */
 void need_codectl(void);
 
 /*

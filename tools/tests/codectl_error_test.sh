@@ -78,6 +78,8 @@ test_kernels()
 		# shellcheck disable=SC2086
 		check "codectl switched off: $call" fails_with 1 'switched off' $call
 	done
+	check "codectl switched off: record --cpu says what its stacks are" sh -c \
+		'codectl record --cpu -- true 2>&1 | grep -q "off.*; stacks are those of frame pointers"'
 	echo 1 > /proc/sys/kernel/codectl
 }
 
