@@ -259,6 +259,15 @@ test_packages()
 	as_user "a sudo that refuses" 1 'cannot install bc: sudo: a terminal is required'
 }
 
+# Help is no error, and makes nothing.
+test_help()
+{
+	expect "help" 0 'usage: ./quickstart' "$work/helped" --help
+	[ ! -e "$work/helped" ]
+	result $? "... and nothing was made"
+	expect "a verb that is not there" 2 'usage' "$work/helped" halp
+}
+
 # The machine is made by root alone, of a release that there is.
 test_debian()
 {
@@ -290,6 +299,7 @@ test_unmarked_folders
 test_interrupted
 test_two
 test_holder
+test_help
 test_debian
 test_packages
 finish
