@@ -76,12 +76,6 @@ of_kind()
 	[ "$is" -gt 0 ] && [ "$is" = "$(total functions "$2")" ]
 }
 
-# said TEXT - on standard error
-said()
-{
-	grep -q "$1" "$out/stderr"
-}
-
 min_us_is()
 {
 	[ "$(cat "$tracing/code_wait_min_us")" = "$1" ]
@@ -228,8 +222,8 @@ test_idle()
 	start_load "$here/waiting" idle
 	sleep 1
 	check "a program that waits for events is recorded" record --duration 1 -p "$load"
-	check "who waits without a timeout has its stack" poll_is_blocked
 	check "who has a timeout is left alone" said '^codectl: 1 threads still wait (epoll_wait): '
+	check "who waits without a timeout has its stack" poll_is_blocked
 	check "both wait still" state_is S
 	stop_load
 }

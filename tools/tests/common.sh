@@ -145,6 +145,7 @@ start_recorder()
 	done
 }
 
+# said TEXT - on standard error
 said()
 {
 	grep -q "$1" "$out/stderr"
