@@ -152,7 +152,7 @@ test_record()
 	check "take() has its stack" folded some syscalls:sys_enter_futex \
 		'worker;turn;take;syscall'
 	check "the most frequent comes first" most_frequent_first
-	! said 'truncated\|lost' && ! grep -q 'truncated\|unknown\|\[' "$out/folded"
+	! said 'are truncated\|lost' && ! grep -q 'truncated\|unknown\|\[' "$out/folded"
 	check "each stack is whole, each frame has a name" [ $? = 0 ]
 	check "frames have function, path and offset" grep -q \
 		"^	give+0x[0-9a-f]* ($here/contend+0x[0-9a-f]*)$" "$out/stdout"
