@@ -265,7 +265,7 @@ test_help()
 	expect "help" 0 'usage: ./quickstart' "$work/helped" --help
 	[ ! -e "$work/helped" ]
 	result $? "... and nothing was made"
-	expect "a verb that is not there" 2 'usage' "$work/helped" halp
+	expect "a verb that is not there" 2 'usage' "$work/helped" nohelp
 }
 
 # The machine is made by root alone, of a release that there is.
