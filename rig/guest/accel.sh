@@ -43,11 +43,19 @@ choose_accel()
 	[ "$accel" = kvm ] || echo "/dev/kvm runs no kernel: CODECTL_ACCEL=tcg does without" >&2
 }
 
-# say_accel: emulator-erred.sh goes by it.
+emulated="QEMU emulates the machine"
+
+# say_accel - for was_emulated, at the start of a log
 say_accel()
 {
 	case $accel in
 	kvm) echo "KVM runs the machine" ;;
-	tcg) echo "QEMU emulates the machine" ;;
+	tcg) echo "$emulated" ;;
 	esac
+}
+
+# was_emulated LOG
+was_emulated()
+{
+	grep -q -a -x "$emulated" "$1"
 }

@@ -9,12 +9,14 @@
 # oops for a breakpoint is the first splat, and memory holds none before that address.
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=accel.sh
+. "$here/accel.sh"
 if [ $# -ne 1 ]; then
 	echo "usage: emulator-erred.sh LOG" >&2
 	exit 2
 fi
 
-grep -q -a -x 'QEMU emulates the machine' "$1" &&
+was_emulated "$1" &&
 qemu-system-x86_64 --version | awk '
 	/version/ { sub(/.*version /, ""); split($0, v, "."); old = v[1] * 100 + v[2] < 801 }
 	END { exit !old }' &&

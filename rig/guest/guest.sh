@@ -145,7 +145,7 @@ port()
 # Sets accel; only an emulator counts instructions, has plugins and takes turns.
 choose()
 {
-	if [ "$icount$plugin$threads" != nomulti ]; then
+	if [ "$icount" = yes ] || [ -n "$plugin" ] || [ "$threads" != multi ]; then
 		accel=tcg
 	else
 		choose_accel "$images/bzImage-$kernel" "$images/kvm-works"

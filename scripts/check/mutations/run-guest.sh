@@ -9,6 +9,8 @@
 set -u
 
 top=$1 work=$2 test=$3
+# shellcheck source=../../../rig/guest/accel.sh
+. "$top/rig/guest/accel.sh"
 
 # attempt [OPTION] - does not wait for a task that died with a lock held
 attempt()
@@ -26,7 +28,7 @@ attempt()
 attempt
 status=$?
 # Errors of QEMU's emulated CPU threads say nothing about the kernel.
-if [ $status -ne 0 ] && grep -q -a -x 'QEMU emulates the machine' "$work/console.log" &&
+if [ $status -ne 0 ] && was_emulated "$work/console.log" &&
    grep -q -a 'Oops: int3: 0000' "$work/console.log"; then
 	attempt --in-turn
 	status=$?
