@@ -39,7 +39,6 @@ struct thread {
 	uint64_t lock;		/* 0: none, or it is unknown which */
 	pid_t owner;		/* of the lock */
 	bool interrupted;
-	bool repeated;		/* that ends its call, which is repeated */
 	bool left;		/* it is left alone, which is to be said */
 	bool told;		/* the event of its wait has come */
 	unsigned int circle;	/* number of the circle that it was found in, from 1 */
@@ -233,7 +232,7 @@ static void repeat_call(const struct thread *thread)
 {
 	struct user_regs_struct regs;
 
-	if (!thread->repeated || ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs) ||
+	if (!is_repeatable(thread) || ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs) ||
 	    (int64_t)regs.orig_rax != thread->nr || (int64_t)regs.rax != -EINTR)
 		return;
 	ptrace(PTRACE_POKEUSER, thread->tid, offsetof(struct user, regs.rax),
@@ -304,8 +303,8 @@ void blocked_interrupt(struct blocked *blocked, blocked_tell tell, void *context
 	for (size_t i = 0; i < blocked->nr; i++) {
 		struct thread *thread = &blocked->threads[i];
 
-		thread->repeated = is_repeatable(thread);
-		thread->interrupted = (thread->repeated || is_resumed(blocked->pid, thread)) &&
+		thread->interrupted = (is_repeatable(thread) ||
+				       is_resumed(blocked->pid, thread)) &&
 				      !ptrace(PTRACE_SEIZE, thread->tid, NULL, NULL);
 		if (thread->interrupted)
 			ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
