@@ -225,7 +225,9 @@ check_marks()
 		interrupted=0
 		[ "$run" != jit-churn-down ] || interrupted=100
 		"$demo/markcheck" -m 4000 -i $interrupted -l "$out/dump/$run.codes" \
-			"$out/dump/$run.dump" || failed=1
+			"$out/dump/$run.dump" && continue
+		echo "FAILED: marks of $run"
+		failed=1
 	done
 	return $failed
 }
