@@ -211,7 +211,7 @@ check_stacks()
 # The last run tests the other direction in which code grows, and signals.
 check_marks()
 {
-	local run interrupted failed=0
+	local run interrupted compared=0 failed=0
 
 	"$demo/markcheck" -l "$out/off/jit-demo.codes" \
 		"$out/off/jit-demo.dump" > "$out/off/jit-demo.check"
@@ -224,11 +224,20 @@ check_marks()
 		grep -h -E '^(region|compiled|retired)' "$out/dump/$run.codes"
 		interrupted=0
 		[ "$run" != jit-churn-down ] || interrupted=100
-		"$demo/markcheck" -m 4000 -i $interrupted -l "$out/dump/$run.codes" \
-			"$out/dump/$run.dump" && continue
-		echo "FAILED: marks of $run"
-		failed=1
+		if ! "$demo/markcheck" -m 2000 -i $interrupted -l "$out/dump/$run.codes" \
+			"$out/dump/$run.dump" > "$out/dump/$run.check"; then
+			echo "FAILED: marks of $run"
+			failed=1
+		fi
+		cat "$out/dump/$run.check"
+		compared=$((compared + $(awk '/^samples with compiled/ { print $NF }' "$out/dump/$run.check")))
 	done
+	# On a busy machine, the threads of jit-churn wait longer for each other to write the
+	# perf map, and fewer samples have compiled frames.
+	if [ $compared -lt 10000 ]; then
+		echo "FAILED: fewer than 10000 samples with compiled frames"
+		failed=1
+	fi
 	return $failed
 }
 
