@@ -115,7 +115,7 @@ test_others_folders()
 	mkdir -p "$work/theirs/logs"
 	touch "$work/theirs/thesis"
 	expect_all "a folder with a user's files" 1 'theirs is not empty, and quickstart did not make it' "$work/theirs" \
-		demo check coverage soak bench packages debian guest shell
+		demo check coverage soak bench packages debian install guest shell
 	expect "... and clean" 1 'not made by quickstart' "$work/theirs" clean
 	[ "$(cd "$work/theirs" && find . | sort | xargs)" = '. ./logs ./thesis' ]
 	result $? "nothing was made or removed there"
@@ -183,7 +183,7 @@ test_two()
 	mkfifo "$work/gate"
 	hold "$work/busy"
 	expect_all "one of two" 1 "process $first (.*quickstart demo) still uses $work/busy" \
-		"$work/busy" demo check coverage soak bench packages debian clean guest shell
+		"$work/busy" demo check coverage soak bench packages debian install clean guest shell
 	[ ! -e "$work/busy/results" ]
 	result $? "nothing was made meanwhile"
 	expect "another folder is free" 0 'each stage' "$work/free" demo
@@ -253,6 +253,9 @@ test_packages()
 	as_user "with sudo" 0 'how long it took'
 	grep -q 'install -y .*bc' "$APT" && [ "$(grep -c sudo "$APT")" = 2 ]
 	result $? "... the package is installed by it"
+	expect "nothing but packages" 0 'installing bc$' "$work/installed" install
+	[ "$(find "$work/installed" -type f -printf '%f ' | xargs -n 1 | sort | xargs)" = "$mark packages.log" ]
+	result $? "... nothing else is made"
 	FAIL='Unable to locate package bc' as_user "a package that is nowhere" 1 \
 		'cannot install bc: E: Unable to locate'
 	stub sudo <<< 'echo "sudo: a terminal is required"; exit 1'
