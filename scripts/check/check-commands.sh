@@ -81,8 +81,8 @@ targets()
 	local makefiles=(Makefile.am stages.am) target
 
 	if [ "$1" = -C ]; then
-		makefiles=("$2/Makefile.am")
-		[ -e "$2/Makefile.am" ] || makefiles=("$2/Makefile")
+		[ "$2" = build ] || makefiles=("$2/Makefile.am")
+		[ -e "${makefiles[0]}" ] || makefiles=("$2/Makefile")
 		shift 2
 	fi
 	for target; do
@@ -199,6 +199,10 @@ for page in $pages; do
 	[ "$count" -gt "$count_before" ]
 	result $? "$page has commands"
 done
+# Those for the host of a container.
+while read -r command; do
+	look_for "${command#packaging/container/run.sh }"
+done < <(commands docs/other-distributions.md)
 while read -r command; do
 	run "there is: $command" is_there "$command"
 done < <(grep -h -o "\`make [^\`]*\`" README.md docs/*.md | tr -d "\`" | sort -u)

@@ -102,6 +102,16 @@ done <<< "$commands")
 [ -z "$missing" ]
 result $? "... which packages.sh runs as they stand there${missing:+, but for $missing}"
 
+# The container takes its packages from quickstart, and its page has what run.sh reads.
+recipe=packaging/container/Containerfile runner=packaging/container/run.sh
+grep -q 'quickstart install' $recipe && ! grep -q -E 'apt(-get)?( -[^ ]*)* install' $recipe
+result $? "the container has no list of packages of its own"
+missing=$(grep -o 'CODECTL_[A-Z_]*' $runner | sort -u | while read -r name; do
+	grep -q "^|.*\`$name\`.*|" docs/other-distributions.md || echo "$name"
+done)
+[ -x $runner ] && [ -z "$missing" ]
+result $? "docs/other-distributions.md has each variable of run.sh${missing:+, but for $missing}"
+
 run "each command of README, and make's of the other pages, is there" \
 	scripts/check/check-commands.sh "$PWD"
 finish
