@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -170,6 +172,46 @@ static bool is_restarted_file(pid_t pid, const struct thread *thread)
 	return false;
 }
 
+static int socket_option(int fd, int option)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) ? -1 : value;
+}
+
+/* TCP, UDP and local sockets only: how others wait is up to their protocol. */
+static bool is_known_socket(int fd)
+{
+	const int domain = socket_option(fd, SO_DOMAIN), protocol = socket_option(fd, SO_PROTOCOL);
+
+	return domain == AF_UNIX || ((domain == AF_INET || domain == AF_INET6) &&
+				     (protocol == IPPROTO_TCP || protocol == IPPROTO_UDP));
+}
+
+/*
+ * A receive timeout makes it end with EINTR.  Who waits for more than a first byte may have
+ * received some, and then gets less.
+ */
+static bool is_restarted_socket(pid_t pid, const struct thread *thread, int flags)
+{
+	int process = syscall(SYS_pidfd_open, pid, 0);
+	int fd = syscall(SYS_pidfd_getfd, process, (int)thread->args[0], 0);
+	struct timeval timeout = { .tv_sec = 1 };
+	socklen_t len = sizeof(timeout);
+	bool restarted;
+
+	restarted = !(flags & MSG_WAITALL) && is_known_socket(fd) &&
+		    socket_option(fd, SO_RCVLOWAT) == 1 &&
+		    !getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, &len) &&
+		    !timeout.tv_sec && !timeout.tv_usec;
+	if (fd >= 0)
+		close(fd);
+	if (process >= 0)
+		close(process);
+	return restarted;
+}
+
 /* Does the kernel resume it after a stop without a signal?  Documented in codectl(1). */
 static bool is_resumed(pid_t pid, const struct thread *thread)
 {
@@ -199,7 +241,14 @@ static bool is_resumed(pid_t pid, const struct thread *thread)
 		return command == F_SETLKW || command == F_OFD_SETLKW;
 	case SYS_read:
 	case SYS_readv:
-		return is_restarted_file(pid, thread);
+		return is_restarted_file(pid, thread) || is_restarted_socket(pid, thread, 0);
+	case SYS_accept:
+	case SYS_accept4:
+		return is_restarted_socket(pid, thread, 0);
+	case SYS_recvfrom:
+		return is_restarted_socket(pid, thread, thread->args[3]);
+	case SYS_recvmsg:
+		return is_restarted_socket(pid, thread, thread->args[2]);
 	default:
 		return false;
 	}

@@ -217,6 +217,12 @@ poll_is_blocked()
 	[ "$(total functions poll_forever)" -gt 0 ] && [ "$(total functions poll_for_long)" = 0 ]
 }
 
+accept_is_blocked()
+{
+	report_json --event blocked:net --by none
+	[ "$(total functions accept_forever)" -gt 0 ]
+}
+
 test_idle()
 {
 	start_load "$here/waiting" idle
@@ -224,7 +230,8 @@ test_idle()
 	check "a program that waits for events is recorded" record --duration 1 -p "$load"
 	check "who has a timeout is left alone" said '^codectl: 1 threads still wait (epoll_wait): '
 	check "who waits without a timeout has its stack" poll_is_blocked
-	check "both wait still" state_is S
+	check "and who waits for a connection" accept_is_blocked
+	check "all wait still" state_is S
 	stop_load
 }
 

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -237,6 +238,56 @@ static void *wait_for_semaphore(void *context)
 	return NULL;
 }
 
+static void *accept_one(void *context)
+{
+	int listening = socket(AF_INET, SOCK_STREAM, 0);
+
+	(void)context;
+	listen(listening, 1);
+	accept(listening, NULL, NULL);
+	wait_ended = true;
+	return NULL;
+}
+
+static void *read_socket(void *context)
+{
+	int ends[2];
+	char byte;
+
+	(void)context;
+	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+	if (read(ends[0], &byte, 1) <= 0)
+		wait_ended = true;
+	return NULL;
+}
+
+/* Waits in recvfrom(), with what its context says. */
+struct receive {
+	int flags, timeout, least;
+};
+
+static void *receive(void *context)
+{
+	const struct receive *with = context;
+	const struct timeval timeout = { .tv_sec = with->timeout };
+	int ends[2];
+	char bytes[3];
+
+	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	setsockopt(ends[0], SOL_SOCKET, SO_RCVLOWAT, &with->least, sizeof(with->least));
+	if ((with->flags || with->least > 1) && write(ends[1], "", 1) != 1)
+		_exit(3);
+	recv(ends[0], bytes, sizeof(bytes), with->flags);
+	wait_ended = true;
+	return NULL;
+}
+
+static struct receive receives[] = {
+	{ .least = 1 }, { .least = 1, .timeout = 60 }, { .least = 1, .flags = MSG_WAITALL },
+	{ .least = 2 },
+};
+
 static __attribute__((noreturn)) void be_blocked(void)
 {
 	pthread_t thread;
@@ -253,6 +304,10 @@ static __attribute__((noreturn)) void be_blocked(void)
 	pthread_create(&thread, NULL, poll_forever, NULL);
 	pthread_create(&thread, NULL, wait_for_signal, NULL);
 	pthread_create(&thread, NULL, wait_for_semaphore, NULL);
+	pthread_create(&thread, NULL, accept_one, NULL);
+	pthread_create(&thread, NULL, read_socket, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(receives); i++)
+		pthread_create(&thread, NULL, receive, &receives[i]);
 	pthread_create(&thread, NULL, sleep_once, (void *)&wait_ended);
 	pthread_join(thread, NULL);
 	_exit(2);
@@ -316,7 +371,9 @@ static void a_deadlock_and_others(void)
 	deadlocks[0] = '\0';
 	in_deadlocks = 0;
 	blocked_interrupt(blocked, note_deadlock, NULL);
-	CHECK(in_deadlocks == 1 && strstr(deadlocks, "threads still wait (epoll_wait): "));
+	/* Two with a timeout, and two that want more bytes than there are. */
+	CHECK(in_deadlocks == 4 && strstr(deadlocks, "threads still wait (epoll_wait): "));
+	CHECK(strstr(deadlocks, "threads still wait (recvfrom): "));
 	CHECK(blocked && blocked_event(blocked, one, 0, 'S') == BLOCKED_NOT);
 	CHECK(blocked && blocked_event(blocked, one, UINT64_MAX, 'S') == BLOCKED_STILL);
 	CHECK(blocked && blocked_event(blocked, one, UINT64_MAX, 't') == BLOCKED_STOP);

@@ -5,7 +5,7 @@
  * The first thread waits for a mutex that another one has, for bytes that another one
  * writes, and computes.  It prints how many nanoseconds of its time each has taken, and on
  * which line it is: NAME NS LINE; and its id.  Or three threads wait for each other's locks
- * in a circle, and print their ids.  Or two threads wait for events that do not come, one of
+ * in a circle, and print their ids.  Or three threads wait for events that do not come, one of
  * them with a timeout; it ends if one of them no longer waits.
  */
 #include <pthread.h>
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -191,11 +192,28 @@ static void *poll_forever_too(void *context)
 	return context;
 }
 
+static __attribute__((noinline)) void accept_forever(void)
+{
+	int listening = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	bind(listening, &(struct sockaddr){ .sa_family = AF_UNIX }, sizeof(sa_family_t));
+	listen(listening, 1);
+	accept(listening, NULL, NULL);
+	exit(1);
+}
+
+static void *accept_forever_too(void *context)
+{
+	accept_forever();
+	return context;
+}
+
 static void idle(void)
 {
-	pthread_t thread;
+	pthread_t threads[2];
 
-	if (pthread_create(&thread, NULL, poll_forever_too, NULL))
+	if (pthread_create(&threads[0], NULL, poll_forever_too, NULL) ||
+	    pthread_create(&threads[1], NULL, accept_forever_too, NULL))
 		exit(1);
 	puts("for long\nforever");
 	fflush(stdout);
