@@ -56,7 +56,7 @@ choose_options()
 
 	options=(--rm --init -i -w "$top" -v "$top:$top" -v "$image-home:/home/codectl"
 		-e CODECTL_CONFIGURE -e CODECTL_ACCEL -e CODECTL_WAIT -e JOBS
-		--security-opt label=disable --security-opt seccomp=unconfined)
+		--security-opt label=disable)
 	[ ! -t 0 ] || [ ! -t 1 ] || options+=(-t)
 	if [ -n "${CODECTL_BUILD:-}" ] || [ -L "$top/build" ]; then
 		dir=$(realpath -e "${CODECTL_BUILD:-$top/build}") || die "the build directory must exist"
