@@ -4,7 +4,7 @@
 # usage: coverage.sh BUILDDIR CC
 #
 # Runs the tests on builds that count their branches, in the guest and on the host, and reports
-# what they reached in BUILDDIR/coverage, as HTML and as a table. Fails if it is less than
+# what they reached in BUILDDIR/coverage, as HTML, as text, and as a table for fill-figures.sh. Fails if it is less than
 # scripts/check/coverage.list allows.
 
 set -u
@@ -64,7 +64,18 @@ count()
 	found+=("$2:$out/$1.json")
 }
 
+# The sums, as a table.
+table()
+{
+	echo '| | lines | branches | lines outside the list | branches outside the list |'
+	echo '|---|---|---|---|---|'
+	awk '
+		$1 == "all" { printf "| %s | %s %% of %d | %s %% of %d ", $3 == "tools" ? "codectl (1)" : $3, $7, $6, $12, $11 }
+		$1 == "beside" { printf "| %s %% | %s %% |\n", $8, $13 }' "$out/coverage.txt"
+}
+
 [ $# -eq 2 ] || die "usage: coverage.sh BUILDDIR CC"
+commit=$("$top/scripts/check/tree-commit.sh" "$top")
 forget
 run_tests
 fuzz_files
@@ -80,4 +91,5 @@ count readers "$top" "$top/kernel/src/" 'llvm-cov gcov' "$objects/readers"
 	"$top/kernel/patches" "${found[@]}" \
 	> "$out/coverage.txt" || failed=1
 cat "$out/coverage.txt"
+table | "$top/scripts/bench/report.sh" coverage './quickstart coverage' "$commit" > "$out/figures.md"
 exit $failed
