@@ -46,7 +46,8 @@ fi
 options=(--memory 4G)
 for setting; do
 	[[ $setting != cpus=* ]] || options+=(--cpus "${setting#*=}")
-	[[ $name$setting != machinerecordings=* ]] || name+="-${setting#*=}"
+	[[ $name$setting != machine*recordings=* ]] || name+="-${setting#*=}"
+	[[ $setting != sources=* ]] || name+="-$(basename "${setting#*=}")"
 	printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"
 done > "$work/job/settings"
 tar -cf "$work/job.tar" -C "$work/job" .
