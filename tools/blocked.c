@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,23 +194,51 @@ static bool is_known_socket(int fd)
  * A receive timeout makes it end with EINTR.  Who waits for more than a first byte may have
  * received some, and then gets less.
  */
-static bool is_restarted_socket(pid_t pid, const struct thread *thread, int flags)
+static bool is_restarted_on(int fd)
 {
-	int process = syscall(SYS_pidfd_open, pid, 0);
-	int fd = syscall(SYS_pidfd_getfd, process, (int)thread->args[0], 0);
 	struct timeval timeout = { .tv_sec = 1 };
 	socklen_t len = sizeof(timeout);
-	bool restarted;
 
-	restarted = !(flags & MSG_WAITALL) && is_known_socket(fd) &&
-		    socket_option(fd, SO_RCVLOWAT) == 1 &&
-		    !getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, &len) &&
-		    !timeout.tv_sec && !timeout.tv_usec;
-	if (fd >= 0)
-		close(fd);
-	if (process >= 0)
-		close(process);
-	return restarted;
+	return is_known_socket(fd) && socket_option(fd, SO_RCVLOWAT) == 1 &&
+	       !getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, &len) &&
+	       !timeout.tv_sec && !timeout.tv_usec;
+}
+
+/* Holds nothing but the descriptor and the pipe, and closes them last. */
+static __attribute__((noreturn)) void answer_and_exit(pid_t pid, int number, int to)
+{
+	int process;
+	char answer;
+
+	dup2(to, 0);
+	close_range(1, ~0U, 0);
+	process = syscall(SYS_pidfd_open, pid, 0);
+	answer = is_restarted_on(syscall(SYS_pidfd_getfd, process, number, 0));
+	_exit(write(0, &answer, 1) != 1);
+}
+
+/*
+ * The descriptor may be of any other file by now, and closing a copy may take for ever: the
+ * server of the file is asked.  So another process has the copy, and nobody waits for its end.
+ */
+static bool is_restarted_socket(pid_t pid, const struct thread *thread, int flags)
+{
+	struct pollfd from = { .events = POLLIN };
+	char answer = 0;
+	int ends[2];
+	pid_t child;
+
+	if ((flags & MSG_WAITALL) || pipe2(ends, O_CLOEXEC))
+		return false;
+	child = fork();
+	if (!child)
+		answer_and_exit(pid, thread->args[0], ends[1]);
+	close(ends[1]);
+	from.fd = ends[0];
+	if (child < 0 || poll(&from, 1, STOP_MS) != 1 || read(ends[0], &answer, 1) != 1)
+		answer = 0;
+	close(ends[0]);
+	return answer;
 }
 
 /* Does the kernel resume it after a stop without a signal?  Documented in codectl(1). */
