@@ -154,7 +154,8 @@ TEST_F(trace, sleep_and_its_stack)
 	struct wait_event w;
 
 	ASSERT_EQ(0, ask_for_waits(&self->t, gettid()));
-	sleep_ms(20);
+	/* The time may be running for a while before this leaves its CPU. */
+	sleep_ms(200);
 	READ_LOG();
 	e = find_wait(&self->log, __NR_nanosleep, &w);
 	ASSERT_NE(NULL, e);
