@@ -4,8 +4,8 @@
 # usage: coverage.sh BUILDDIR CC
 #
 # Runs the tests on builds that count their branches, in the guest and on the host, and reports
-# what they reached in BUILDDIR/coverage, as HTML, as text, and as a table for fill-figures.sh. Fails if it is less than
-# scripts/check/coverage.list allows.
+# what they reached in BUILDDIR/coverage, as HTML, as text, and as a table for fill-figures.sh.
+# Fails if it is less than scripts/check/coverage.list allows.
 
 set -u
 
