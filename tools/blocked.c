@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -20,10 +16,14 @@
 #include "blocked.h"
 #include "lock_name.h"
 #include "report/text.h"
+#include "resumed.h"
 #include "tool.h"
 #include "wait_kind.h"
 
-/* How long one thread may take to stop, in ms, and all of them together. */
+/*
+ * How long one thread may take to stop, in ms, and all of them together; and to end its wait
+ * by itself.
+ */
 #define STOP_MS		1000
 
 /* Of the kernel: repeat the call, unless a handler runs; then it ends with EINTR. */
@@ -33,17 +33,16 @@
 #define MUTEX_CONTENDED	2
 #define MUTEX_OWNER	2
 
-enum { NO_CALL = -1, CALL_OF_32_BITS = -2 };
-
 struct thread {
 	pid_t tid;
-	int64_t nr;		/* of the call that it waits in, or one of these */
-	uint64_t args[4];
+	struct waiting_call call;
 	uint64_t lock;		/* 0: none, or it is unknown which */
 	pid_t owner;		/* of the lock */
+	bool repeats;		/* its call is to be repeated after the stop */
 	bool interrupted;
+	bool ends_soon;		/* its wait does, if nobody interrupts it */
 	bool left;		/* it is left alone, which is to be said */
-	bool told;		/* the event of its wait has come */
+	unsigned long switches;	/* how often it had begun to wait */
 	unsigned int circle;	/* number of the circle that it was found in, from 1 */
 };
 
@@ -51,7 +50,7 @@ struct blocked {
 	pid_t pid;
 	struct thread *threads;
 	size_t nr;
-	uint64_t since;		/* when they were interrupted */
+	uint64_t until;		/* for those whose waits end soon */
 };
 
 /* ------------------------------------------------------------------ threads */
@@ -82,17 +81,17 @@ static bool find_call(pid_t pid, struct thread *thread)
 		   &args[2], &args[3], &args[4], &args[5], &args[6]) < 1)
 		return false;
 	/* Whose stacks are low: their calls have other numbers. */
-	thread->nr = nr >= 0 && args[6] <= UINT32_MAX ? CALL_OF_32_BITS : nr;
-	for (size_t i = 0; i < ARRAY_SIZE(thread->args); i++)
-		thread->args[i] = args[i];
+	thread->call.nr = nr >= 0 && args[6] <= UINT32_MAX ? CALL_OF_32_BITS : nr;
+	for (size_t i = 0; i < ARRAY_SIZE(thread->call.args); i++)
+		thread->call.args[i] = args[i];
 	return true;
 }
 
 static bool waits_for_lock(const struct thread *thread)
 {
-	int op = thread->args[1] & FUTEX_CMD_MASK;
+	int op = thread->call.args[1] & FUTEX_CMD_MASK;
 
-	return thread->nr == SYS_futex &&
+	return thread->call.nr == SYS_futex &&
 	       (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI ||
 		op == FUTEX_LOCK_PI2);
 }
@@ -102,8 +101,8 @@ static void find_lock(pid_t pid, struct thread *thread)
 {
 	uint32_t words[MUTEX_OWNER + 1] = { 0 };
 	struct iovec here = { words, sizeof(words) };
-	struct iovec there = { (void *)thread->args[0], sizeof(words) };
-	int op = thread->args[1] & FUTEX_CMD_MASK;
+	struct iovec there = { (void *)thread->call.args[0], sizeof(words) };
+	int op = thread->call.args[1] & FUTEX_CMD_MASK;
 
 	if (!waits_for_lock(thread) ||
 	    process_vm_readv(pid, &here, 1, &there, 1, 0) != sizeof(words))
@@ -113,7 +112,7 @@ static void find_lock(pid_t pid, struct thread *thread)
 	else if (words[0] == MUTEX_CONTENDED)
 		thread->owner = words[MUTEX_OWNER];
 	if (thread->owner > 0)
-		thread->lock = thread->args[0];
+		thread->lock = thread->call.args[0];
 }
 
 struct blocked *blocked_find(pid_t pid)
@@ -156,162 +155,13 @@ static struct thread *find_thread(struct blocked *blocked, pid_t tid)
 
 /* ------------------------------------------------------------- interruptions */
 
-/* They return nothing before they have something; a path of a user has a slash. */
-static bool is_restarted_file(pid_t pid, const struct thread *thread)
-{
-	static const char *const files[] = {
-		"pipe:[", "anon_inode:[eventfd]", "anon_inode:[signalfd]", "anon_inode:[timerfd]",
-		"anon_inode:inotify",
-	};
-	char *path = format("/proc/%d/fd/%d", pid, (int)thread->args[0]), target[32] = "";
-	ssize_t len = readlink(path, target, sizeof(target) - 1);
-
-	free(path);
-	for (size_t i = 0; len > 0 && i < ARRAY_SIZE(files); i++)
-		if (!strncmp(target, files[i], strlen(files[i])))
-			return true;
-	return false;
-}
-
-static int socket_option(int fd, int option)
-{
-	int value = -1;
-	socklen_t len = sizeof(value);
-
-	return getsockopt(fd, SOL_SOCKET, option, &value, &len) ? -1 : value;
-}
-
-/* TCP, UDP and local sockets only: how others wait is up to their protocol. */
-static bool is_known_socket(int fd)
-{
-	const int domain = socket_option(fd, SO_DOMAIN), protocol = socket_option(fd, SO_PROTOCOL);
-
-	return domain == AF_UNIX || ((domain == AF_INET || domain == AF_INET6) &&
-				     (protocol == IPPROTO_TCP || protocol == IPPROTO_UDP));
-}
-
-/*
- * A receive timeout makes it end with EINTR.  Who waits for more than a first byte may have
- * received some, and then gets less.
- */
-static bool is_restarted_on(int fd)
-{
-	struct timeval timeout = { .tv_sec = 1 };
-	socklen_t len = sizeof(timeout);
-
-	return is_known_socket(fd) && socket_option(fd, SO_RCVLOWAT) == 1 &&
-	       !getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, &len) &&
-	       !timeout.tv_sec && !timeout.tv_usec;
-}
-
-/* Holds nothing but the descriptor and the pipe, and closes them last. */
-static __attribute__((noreturn)) void answer_and_exit(pid_t pid, int number, int to)
-{
-	int process;
-	char answer;
-
-	dup2(to, 0);
-	close_range(1, ~0U, 0);
-	process = syscall(SYS_pidfd_open, pid, 0);
-	answer = is_restarted_on(syscall(SYS_pidfd_getfd, process, number, 0));
-	_exit(write(0, &answer, 1) != 1);
-}
-
-/*
- * The descriptor may be of any other file by now, and closing a copy may take for ever: the
- * server of the file is asked.  So another process has the copy, and nobody waits for its end.
- */
-static bool is_restarted_socket(pid_t pid, const struct thread *thread, int flags)
-{
-	struct pollfd from = { .events = POLLIN };
-	char answer = 0;
-	int ends[2];
-	pid_t child;
-
-	if ((flags & MSG_WAITALL) || pipe2(ends, O_CLOEXEC))
-		return false;
-	child = fork();
-	if (!child)
-		answer_and_exit(pid, thread->args[0], ends[1]);
-	close(ends[1]);
-	from.fd = ends[0];
-	if (child < 0 || poll(&from, 1, STOP_MS) != 1 || read(ends[0], &answer, 1) != 1)
-		answer = 0;
-	close(ends[0]);
-	return answer;
-}
-
-/* Does the kernel resume it after a stop without a signal?  Documented in codectl(1). */
-static bool is_resumed(pid_t pid, const struct thread *thread)
-{
-	const int command = thread->args[1];
-
-	switch (thread->nr) {
-	case SYS_futex:
-		return waits_for_lock(thread);
-	case SYS_futex_waitv:
-	case SYS_poll:
-	case SYS_ppoll:
-	case SYS_select:
-	case SYS_pselect6:
-	case SYS_nanosleep:
-	case SYS_clock_nanosleep:
-	case SYS_wait4:
-	case SYS_waitid:
-	case SYS_pause:
-	case SYS_rt_sigsuspend:
-	case SYS_flock:
-	case SYS_msgsnd:
-	case SYS_msgrcv:
-	case SYS_mq_timedsend:
-	case SYS_mq_timedreceive:
-		return true;
-	case SYS_fcntl:
-		return command == F_SETLKW || command == F_OFD_SETLKW;
-	case SYS_read:
-	case SYS_readv:
-		return is_restarted_file(pid, thread) || is_restarted_socket(pid, thread, 0);
-	case SYS_accept:
-	case SYS_accept4:
-		return is_restarted_socket(pid, thread, 0);
-	case SYS_recvfrom:
-		return is_restarted_socket(pid, thread, thread->args[3]);
-	case SYS_recvmsg:
-		return is_restarted_socket(pid, thread, thread->args[2]);
-	default:
-		return false;
-	}
-}
-
-/*
- * Does it end with EINTR, having done nothing, and without a timeout, which would begin
- * anew?  Then it is the same call when it is repeated.
- */
-static bool is_repeatable(const struct thread *thread)
-{
-	switch (thread->nr) {
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-		return (int)thread->args[3] < 0;
-	case SYS_epoll_pwait2:
-	case SYS_semtimedop:
-		return !thread->args[3];
-	case SYS_semop:
-		return true;
-	case SYS_rt_sigtimedwait:
-		return !thread->args[2];
-	default:
-		return false;
-	}
-}
-
 /* In a stop before it returns, unless it has returned something else. */
 static void repeat_call(const struct thread *thread)
 {
 	struct user_regs_struct regs;
 
-	if (!is_repeatable(thread) || ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs) ||
-	    (int64_t)regs.orig_rax != thread->nr || (int64_t)regs.rax != -EINTR)
+	if (!thread->repeats || ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs) ||
+	    (int64_t)regs.orig_rax != thread->call.nr || (int64_t)regs.rax != -EINTR)
 		return;
 	ptrace(PTRACE_POKEUSER, thread->tid, offsetof(struct user, regs.rax),
 	       -RESTART_NO_HANDLER);
@@ -350,18 +200,17 @@ static char *describe_left(int64_t nr)
 	return text;
 }
 
-/* Says how many there are in each call. */
-static void tell_left(struct blocked *blocked, blocked_tell tell, void *context)
+void blocked_left(struct blocked *blocked, blocked_tell tell, void *context)
 {
 	for (size_t i = 0; i < blocked->nr; i++) {
-		const int64_t nr = blocked->threads[i].nr;
+		const int64_t nr = blocked->threads[i].call.nr;
 		unsigned long left = 0;
 		char *text;
 
 		if (!blocked->threads[i].left)
 			continue;
 		for (size_t j = i; j < blocked->nr; j++) {
-			if (!blocked->threads[j].left || blocked->threads[j].nr != nr)
+			if (!blocked->threads[j].left || blocked->threads[j].call.nr != nr)
 				continue;
 			blocked->threads[j].left = false;
 			left++;
@@ -372,40 +221,79 @@ static void tell_left(struct blocked *blocked, blocked_tell tell, void *context)
 	}
 }
 
-void blocked_interrupt(struct blocked *blocked, blocked_tell tell, void *context)
+static bool is_in_same_call(pid_t pid, const struct thread *thread)
 {
-	uint64_t until;
+	struct thread now = { .tid = thread->tid };
 
-	blocked->since = now_ns();
-	until = blocked->since + STOP_MS * 1000000ULL;
+	return find_call(pid, &now) && !memcmp(&now.call, &thread->call, sizeof(now.call));
+}
+
+/* Asking about a call takes time, in which it may end.  The thread may have a debugger. */
+static void interrupt(pid_t pid, struct thread *thread)
+{
+	if (!is_in_same_call(pid, thread))
+		return;
+	thread->interrupted = !ptrace(PTRACE_SEIZE, thread->tid, NULL, NULL);
+	if (thread->interrupted)
+		ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
+	thread->left = !thread->interrupted;
+}
+
+/* How often it has begun to wait. */
+static unsigned long count_switches(pid_t pid, const struct thread *thread)
+{
+	static const char field[] = "\nvoluntary_ctxt_switches:";
+	char text[4096], *at;
+
+	read_task(pid, thread->tid, "status", text, sizeof(text));
+	at = strstr(text, field);
+	return at ? strtoul(at + strlen(field), NULL, 10) : 0;
+}
+
+static void decide(struct blocked *blocked, struct thread *thread)
+{
+	const enum after_stop after = after_stop(blocked->pid, &thread->call);
+
+	thread->left = after == STOP_DISTURBS;
+	thread->repeats = after == STOP_REPEATS;
+	thread->ends_soon = thread->left &&
+			    time_limit(blocked->pid, &thread->call) <= STOP_MS * 1000000ULL;
+	thread->switches = count_switches(blocked->pid, thread);
+}
+
+void blocked_interrupt(struct blocked *blocked)
+{
+	for (size_t i = 0; i < blocked->nr; i++)
+		decide(blocked, &blocked->threads[i]);
+	blocked->until = now_ns() + STOP_MS * 1000000ULL;
+	for (size_t i = 0; i < blocked->nr; i++)
+		if (!blocked->threads[i].left)
+			interrupt(blocked->pid, &blocked->threads[i]);
+	for (size_t i = 0; i < blocked->nr; i++)
+		if (blocked->threads[i].interrupted)
+			let_go(&blocked->threads[i], blocked->until);
+}
+
+static bool has_run(pid_t pid, const struct thread *thread)
+{
+	return !is_in_same_call(pid, thread) || count_switches(pid, thread) != thread->switches;
+}
+
+bool blocked_will_run(struct blocked *blocked)
+{
+	const bool over = now_ns() > blocked->until;
+	bool some = false;
+
 	for (size_t i = 0; i < blocked->nr; i++) {
 		struct thread *thread = &blocked->threads[i];
 
-		thread->interrupted = (is_repeatable(thread) ||
-				       is_resumed(blocked->pid, thread)) &&
-				      !ptrace(PTRACE_SEIZE, thread->tid, NULL, NULL);
-		if (thread->interrupted)
-			ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
-		thread->left = !thread->interrupted;
+		if (thread->ends_soon && has_run(blocked->pid, thread)) {
+			thread->ends_soon = false;
+			thread->left = false;
+		}
+		some |= thread->ends_soon;
 	}
-	for (size_t i = 0; i < blocked->nr; i++)
-		if (blocked->threads[i].interrupted)
-			let_go(&blocked->threads[i], until);
-	tell_left(blocked, tell, context);
-}
-
-enum blocked_event blocked_event(struct blocked *blocked, int32_t tid, uint64_t time, char state)
-{
-	struct thread *thread = find_thread(blocked, tid);
-
-	if (!thread || !thread->interrupted || time < blocked->since)
-		return BLOCKED_NOT;
-	if (state == 't')
-		return BLOCKED_STOP;
-	if (thread->told)
-		return BLOCKED_NOT;
-	thread->told = true;
-	return BLOCKED_STILL;
+	return some && !over;
 }
 
 /* ------------------------------------------------------------------ deadlocks */

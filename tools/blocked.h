@@ -22,18 +22,18 @@ typedef void (*blocked_tell)(void *context, unsigned long nr, const char *text);
 
 /*
  * Stops each thread that waits in a call which continues after that as if nothing had
- * happened, and lets it continue.  Tells which have been left alone.
+ * happened, and lets it continue.
  */
-void blocked_interrupt(struct blocked *blocked, blocked_tell tell, void *context);
+void blocked_interrupt(struct blocked *blocked);
 
-/* What an event task_waited of @tid at @time, of CLOCK_MONOTONIC in ns, is about. */
-enum blocked_event {
-	BLOCKED_NOT,		/* a wait that was over */
-	BLOCKED_STILL,		/* a wait that continues */
-	BLOCKED_STOP,		/* that stop */
-};
+/*
+ * Is there a thread which a stop would disturb, but whose wait will end by itself within a
+ * second of that?  Records are to be read meanwhile.
+ */
+bool blocked_will_run(struct blocked *blocked);
 
-enum blocked_event blocked_event(struct blocked *blocked, int32_t tid, uint64_t time, char state);
+/* Tells which have been left alone and have not run: how many in each call. */
+void blocked_left(struct blocked *blocked, blocked_tell tell, void *context);
 
 /*
  * Tells each circle of threads that wait for locks of one another.  Locks that are

@@ -43,7 +43,8 @@ struct recording {
 	pid_t child;
 	uint64_t released;	/* when it had become the command, in ns */
 	pid_t waiter;		/* whose waits are recorded; 0: nobody's, or everybody's */
-	struct blocked *blocked;	/* its threads that wait at the end */
+	struct blocked *blocked;	/* its threads that wait at the end, or NULL */
+	uint64_t since;		/* the end, in ns; 0: not yet */
 	struct join *join;
 	struct stacks *stacks;
 	struct kernel_stacks *kernel;	/* NULL: not recorded */
@@ -83,17 +84,25 @@ static void find_blocked(struct recording *recording)
 
 	recording->blocked = blocked_find(recording->waiter);
 	blocked_deadlocks(recording->blocked, symbols, note_threads, recording);
-	blocked_interrupt(recording->blocked, note_threads, recording);
+	blocked_interrupt(recording->blocked);
 	symbols_free(symbols);
 }
 
+/* Continues to record while stacks of threads that wait are to come. */
 static void stop(struct recording *recording)
 {
 	if (recording->stopped)
 		return;
+	if (!recording->since) {
+		recording->since = now_ns();
+		if (recording->waiter)
+			find_blocked(recording);
+	}
+	if (recording->blocked && blocked_will_run(recording->blocked))
+		return;
+	if (recording->blocked)
+		blocked_left(recording->blocked, note_threads, recording);
 	recording->stopped = true;
-	if (recording->waiter)
-		find_blocked(recording);
 	session_stop(&recording->session);
 }
 
@@ -131,23 +140,30 @@ static void take_file(struct recording *recording, const struct file_record *fil
 			stacks_process(recording->stacks, tid, tid).pid);
 }
 
+/* Is it of what came after the end, to have stacks of threads that waited then? */
+static bool is_late(struct recording *recording, uint64_t time)
+{
+	return recording->blocked && time >= recording->since;
+}
+
 static bool take_wait(struct recording *recording, struct traced_event *event, int32_t tid,
 		      const struct tep_record *record)
 {
-	enum blocked_event blocked = BLOCKED_NOT;
 	struct wait_record wait;
-	bool ours;
+	uint64_t start;
 
 	if (!wait_record_parse(&wait, &recording->wait_layout, record->data, record->size))
 		return false;
-	if (recording->blocked)
-		blocked = blocked_event(recording->blocked, tid, record->ts, wait.state);
-	ours = blocked == BLOCKED_STOP ||
-	       (tid == recording->child && record->ts - wait.ns < recording->released);
+	start = record->ts - wait.ns;
 	event->ns = wait.ns;
-	event->kind = ours ? WAIT_OURS : wait_kind(&wait);
-	if (blocked == BLOCKED_STILL)
+	event->kind = wait_kind(&wait);
+	if (is_late(recording, start) ||
+	    (tid == recording->child && start < recording->released)) {
+		event->kind = WAIT_OURS;
+	} else if (is_late(recording, record->ts)) {
 		event->kind |= WAIT_STILL;
+		event->ns = recording->since - start;
+	}
 	return true;
 }
 
@@ -156,11 +172,12 @@ static bool take_wake(struct recording *recording, struct traced_event *event, i
 		      const struct tep_record *record)
 {
 	struct wait_record wait;
+	bool ours = tid == getpid() || is_late(recording, record->ts);
 
 	if (!wait_record_parse(&wait, &recording->wake_layout, record->data, record->size))
 		return false;
 	event->ns = wait.ns;
-	event->kind = tid == getpid() ? WAIT_OURS : wait_kind(&wait) | WAIT_WOKEN;
+	event->kind = ours ? WAIT_OURS : wait_kind(&wait) | WAIT_WOKEN;
 	event->woken = wait.tid;
 	return true;
 }
@@ -317,6 +334,14 @@ static bool has_ended(const struct record_options *options, struct child *child)
 	return options->pid && kill(options->pid, 0) && errno == ESRCH;
 }
 
+static void end(struct recording *recording)
+{
+	for (stop(recording); !recording->stopped; stop(recording)) {
+		pause_ms(PERIOD_MS);
+		read_buffers(recording);
+	}
+}
+
 static void record(struct recording *recording, const struct record_options *options,
 		   struct child *child)
 {
@@ -331,10 +356,10 @@ static void record(struct recording *recording, const struct record_options *opt
 	}
 	/* Before that is told to end. */
 	if (recording->waiter)
-		stop(recording);
+		end(recording);
 	if (options->command)
 		child_terminate(child);
-	stop(recording);
+	end(recording);
 }
 
 /* Stacks come when their tasks return to user space, ids with the first of them. */
@@ -523,14 +548,14 @@ static void record_all(struct recording *recording, const struct record_options 
 		       struct child *child)
 {
 	struct profile_about *about = profile_about(recording->profile, false);
-	const double started = now();
+	const uint64_t started = now_ns();
 	struct timespec time;
 
 	clock_gettime(CLOCK_REALTIME, &time);
 	about->start = time.tv_sec * 1000000000ULL + time.tv_nsec;
 	start(recording, options, child);
 	record(recording, options, child);
-	about->duration = (now() - started) * 1e9;
+	about->duration = recording->since - started;
 	read_rest(recording);
 	attach_child_end(&recording->attach);
 }

@@ -217,10 +217,17 @@ poll_is_blocked()
 	[ "$(total functions poll_forever)" -gt 0 ] && [ "$(total functions poll_for_long)" = 0 ]
 }
 
-accept_is_blocked()
+# is_blocked EVENT FUNCTION
+is_blocked()
 {
-	report_json --event blocked:net --by none
-	[ "$(total functions accept_forever)" -gt 0 ]
+	report_json --event "blocked:$1" --by none
+	[ "$(total functions "$2")" -gt 0 ]
+}
+
+# Its last wait takes less than its timeout, as the recording ended first.
+ends_with_recording()
+{
+	is_blocked poll poll_often && [ "$(total functions poll_often)" -lt 700000000 ]
 }
 
 test_idle()
@@ -230,7 +237,9 @@ test_idle()
 	check "a program that waits for events is recorded" record --duration 1 -p "$load"
 	check "who has a timeout is left alone" said '^codectl: 1 threads still wait (epoll_wait): '
 	check "who waits without a timeout has its stack" poll_is_blocked
-	check "and who waits for a connection" accept_is_blocked
+	check "and who waits for a connection" is_blocked net accept_forever
+	check "and who waits until there is room in a pipe" is_blocked io write_forever
+	check "and who has a short timeout, until the end" ends_with_recording
 	check "all wait still" state_is S
 	stop_load
 }

@@ -5,9 +5,10 @@
  * The first thread waits for a mutex that another one has, for bytes that another one
  * writes, and computes.  It prints how many nanoseconds of its time each has taken, and on
  * which line it is: NAME NS LINE; and its id.  Or three threads wait for each other's locks
- * in a circle, and print their ids.  Or three threads wait for events that do not come, one of
- * them with a timeout; it ends if one of them no longer waits.
+ * in a circle, and print their ids.  Or five threads wait for events that do not come, one of
+ * them with a timeout, and one again and again; it ends if another one no longer waits.
  */
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOCK_MS = 100, READ_MS = 60, RUN_MS = 240 };
+enum { LOCK_MS = 100, READ_MS = 60, RUN_MS = 240, OFTEN_MS = 700 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sem_t may_hold, holds, may_write;
@@ -208,13 +209,49 @@ static void *accept_forever_too(void *context)
 	return context;
 }
 
+static __attribute__((noinline)) void poll_often(void)
+{
+	struct epoll_event event;
+	int epoll = epoll_create1(0);
+
+	while (!epoll_wait(epoll, &event, 1, OFTEN_MS))
+		;
+	exit(1);
+}
+
+static void *poll_often_too(void *context)
+{
+	poll_often();
+	return context;
+}
+
+static __attribute__((noinline)) void write_forever(void)
+{
+	static const char page[PIPE_BUF];
+
+	if (pipe(bytes))
+		exit(1);
+	while (write(bytes[1], page, sizeof(page)) == sizeof(page))
+		;
+	exit(1);
+}
+
+static void *write_forever_too(void *context)
+{
+	write_forever();
+	return context;
+}
+
 static void idle(void)
 {
-	pthread_t threads[2];
+	void *(*const others[])(void *) = {
+		poll_forever_too, accept_forever_too, poll_often_too, write_forever_too,
+	};
+	pthread_t thread;
 
-	if (pthread_create(&threads[0], NULL, poll_forever_too, NULL) ||
-	    pthread_create(&threads[1], NULL, accept_forever_too, NULL))
-		exit(1);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (pthread_create(&thread, NULL, others[i], NULL))
+			exit(1);
 	puts("for long\nforever");
 	fflush(stdout);
 	poll_for_long();

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a stop without a signal does to a system call that waits.  Documented in codectl(1),
+ * with the place of each rule in the kernel.
+ */
+#ifndef RESUMED_H
+#define RESUMED_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define NO_CALL			(-1)
+#define CALL_OF_32_BITS		(-2)
+
+struct waiting_call {
+	int64_t nr;		/* or one of these */
+	uint64_t args[6];
+};
+
+enum after_stop {
+	STOP_DISTURBS,		/* it might end early, having done a part, or take longer */
+	STOP_RESUMES,		/* the kernel resumes it */
+	STOP_REPEATS,		/* it ends with EINTR, and is the same call when repeated */
+};
+
+/* Of a call of a thread of @pid, which may have been replaced by another process. */
+enum after_stop after_stop(pid_t pid, const struct waiting_call *call);
+
+/*
+ * The time, in ns, after which it ends by itself, if that is why a stop disturbs it;
+ * UINT64_MAX: it has none, or it is unknown.
+ */
+uint64_t time_limit(pid_t pid, const struct waiting_call *call);
+
+#endif
