@@ -6,7 +6,7 @@
 # Checks that the output of export-series.sh applies to pristine trees with "git am",
 # gives the patched trees, passes checkpatch and can be mailed; that each series says
 # what it needs; that quilt accepts both sets; and, with --build, that each step builds,
-# and an image after each series for the kernel. Prints TAP.
+# and that the kernel passes its tests after each series. Prints TAP.
 # JOBS is the number of parallel jobs.
 
 # Functions are called by name.
@@ -206,6 +206,42 @@ each_step()
 	done < <(patches_of "$name")
 }
 
+# The tests that there are by now, but not those that only kernels for tests can run, and where
+# they are in the guest.
+list_tests()
+{
+	local path
+
+	for path in "$build"/export/obj-selftests/*_test; do
+		echo "${path##*/} /tests/${path##*/}"
+	done | grep -v -E '^(fault|nmi)_'
+	sed -n 's,^\t\.name = "\(.*\)"\,$,kunit-\1 /sys/kernel/debug/kunit/\1/results,p' \
+		"$build"/export/linux-tree/kernel/unwind/tests/*_kunit.c
+}
+
+# boot RESULT - boots the image and runs these tests, or only boots it if there are none
+boot()
+{
+	local images=$build/export/images
+
+	rm -rf "$images"
+	mkdir "$images"
+	ln -s "$build"/guest/{root.squashfs,tsc-khz} "$build/export/obj-with/arch/x86/boot/bzImage" \
+		"$images"
+	mv "$images/bzImage" "$images/bzImage-fast"
+	if [ ! -d "$build/export/obj-selftests" ]; then
+		"$top/rig/guest/guest.sh" --images "$images" -- true
+		return
+	fi
+	list_tests > "$images/tests.list"
+	"$top/rig/guest/guest.sh" --images "$images" --timeout 2700 \
+		--add "$build/export/obj-selftests:/tests" \
+		--add "$top/rig/guest/run-tests.sh:/run-tests.sh" \
+		--add "$images/tests.list:/tests.list" \
+		-- env EXPECT_ALL_FEATURES=1 sh /run-tests.sh /tests.list 300 > "$1" &&
+		awk -f "$top/scripts/check/tap-summary.awk" "$1"
+}
+
 # Without the option, and with it from the step on that adds it.
 linux_step()
 {
@@ -218,6 +254,7 @@ linux_step()
 		O="$build/export/obj-selftests"
 	is_last "$2" || return
 	run "$1 is the last of its series: image" compile with "$with" bzImage
+	run "$1: the image passes its tests" boot "$build/results/export-$1.tap"
 	! has_option || run "$1 is the last of its series: image without codectl" \
 		compile without "$without" bzImage
 }
