@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libFuzzer target for the answers of a compromised reader: the accepted part of an answer is the
- * same after it was written and read again.
+ * libFuzzer target for the answers of a compromised reader: the accepted part of an answer is
+ * unchanged after it is written and read again.
  */
 #include "answer.h"
 #include "fuzz.h"

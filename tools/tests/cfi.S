@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CFI of each kind that a table can have, and of some that it cannot.  Each function
- * has 16 bytes; sframe_test.c has the rows that are to come of it.
+ * CFI of each kind that a table can express, and of some that it cannot.  Each function has
+ * 16 bytes; sframe_test.c lists the rows expected for it.
  */
 #ifdef DEBUG_FRAME
 	.cfi_sections .debug_frame
@@ -57,7 +57,7 @@
 	fill 8
 	end_function
 
-	/* The return address in a register; the frame pointer, too. */
+	/* The return address in a register; later the frame pointer, too. */
 	function in_registers
 	.cfi_register %rip, %rdx
 	fill 8
@@ -75,7 +75,7 @@
 	fill 16
 	end_function
 
-	/* The CFA is the word there, and 8 more. */
+	/* The CFA is the word at SP + 8, plus 8. */
 	function beyond_cfa
 	fill 4
 	.cfi_escape 0x0f, 5, 0x77, 0x08, 6, 0x23, 8
@@ -98,13 +98,13 @@
 	fill 8
 	end_function
 
-	/* The stack pointer elsewhere. */
+	/* The stack pointer in another register. */
 	function beyond_sp
 	.cfi_register %rsp, %rdx
 	fill 16
 	end_function
 
-	/* One function in another. */
+	/* A function inside another one. */
 	function outer
 	fill 4
 	.cfi_endproc
@@ -114,7 +114,7 @@ inner:
 	fill 12
 	end_function
 
-	/* As linkers describe it: a word more from byte 11 of an entry on. */
+	/* As linkers describe .plt: one more word is on the stack from byte 11 of an entry on. */
 	function plt
 	.cfi_escape 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22
 	fill 96
@@ -125,7 +125,7 @@ inner:
 	fill 24
 	end_function
 
-	/* As of C++: a personality and data of the language. */
+	/* As in C++: a personality and language-specific data. */
 	function before_gap
 	.cfi_personality 0x1b, .Lhere
 	.cfi_lsda 0x1b, .Lhere
@@ -133,11 +133,11 @@ inner:
 	fill 16
 	end_function
 
-	/* Code that no FDE is for. */
+	/* Code without an FDE. */
 	.p2align 4
 	.fill 16, 1, 0x40
 
-	/* Of Go, whose CFI says of each function that it returns. */
+	/* As in Go, whose CFI says that each function returns. */
 	.fill 16, 1, 0xcc
 	function runtime.sigreturn
 	mov $15, %rax

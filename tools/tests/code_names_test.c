@@ -25,7 +25,7 @@ static void tell(pid_t pid, uint64_t time, uint32_t action, uint64_t id, uint64_
 	code_names_add(names, life_of(pid, 1), time, &record);
 }
 
-/* Reports that all names were reported: there are none. */
+/* Reports that all names have been reported, and that there are none. */
 static void tell_none(uint64_t time)
 {
 	tell(PID, time, NAME_BEGIN, 1, 0, 0, "");
@@ -63,7 +63,7 @@ static void a_function_while_it_is_there(void)
 	code_names_free(names);
 }
 
-/* The same at another address and with another length. */
+/* The same name at another address and with another length. */
 static void an_address_that_is_used_again(void)
 {
 	names = code_names_new();
@@ -76,10 +76,10 @@ static void an_address_that_is_used_again(void)
 	tell_none(60);
 	CHECK(id_at(0x2008, 25) == 1 && id_at(0x2008, 45) == 2 && id_at(0x2008, 50) == 3);
 	CHECK(id_at(0x1ff8, 45) == 3 && id_at(0x2088, 45) == 2);
-	/* It runs before its thread reports it. */
+	/* Code may run before its thread reports it. */
 	CHECK(id_at(0x2008, 35) == 2);
 	CHECK(!id_at(0x2100, 35));
-	/* A function that is removed before it was reported has no name. */
+	/* A function that is removed before it is reported has no name. */
 	tell(PID, 70, NAME_RETIRE, 9, 0x3000, 16, "");
 	tell(PID, 80, NAME_ADD, 4, 0x3000, 16, "fourth");
 	CHECK(!id_at(0x3000, 65) && id_at(0x3000, 75) == 4);
@@ -97,7 +97,7 @@ static void records_of_several_processors(void)
 	code_names_free(names);
 }
 
-/* Until all names were reported, there may have been another function. */
+/* Until all names are reported, another function may have been at the address. */
 static void code_before_all_names_were_told(void)
 {
 	names = code_names_new();
@@ -107,7 +107,7 @@ static void code_before_all_names_were_told(void)
 	tell(PID, 24, NAME_END, 1, 0, 1, "");
 	CHECK(!id_at(0x1000, 15) && !id_at(0x1000, 21));
 	CHECK(id_at(0x1000, 22) == 1);
-	/* By another copy, which has not reported all of its names. */
+	/* Reported by another copy, which has not reported all of its names. */
 	code_names_add(names, life_of(PID, 1), 40, &(struct name_record){
 		.copy = OTHER_COPY, .id = 9, .start = 0x5000, .len = 16, .name = "other" });
 	CHECK(!id_at(0x5000, 39) && id_at(0x5000, 40) == 9);
@@ -165,7 +165,7 @@ static void numbers_of_a_child(void)
 	code_names_free(names);
 }
 
-/* The process ends without saying that its functions go. */
+/* The process ends without reporting that its functions are removed. */
 static void a_number_of_two_processes(void)
 {
 	const struct name_record other = {

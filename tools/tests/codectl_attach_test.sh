@@ -4,7 +4,7 @@
 # Tests codectl attach --all with processes of several users, one of whom has a file system
 # that does not answer.  Prints TAP, in the guest.
 #
-# What is called by check() looks unreachable:
+# Functions called by check() look unreachable:
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -59,7 +59,7 @@ hold_tracepoints
 : > "$out/stdout"
 : > "$out/stderr"
 chmod 755 "$out"
-# As distributions do.
+# Distributions set this mode, too.
 chmod 666 /dev/fuse
 "$here/owner_test" > "$out/stdout"
 check "it is told who answers for a process" [ $? = 0 ]

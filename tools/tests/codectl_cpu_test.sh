@@ -4,16 +4,15 @@
 # codectl record --cpu and top in the guest: the shares that they report match the
 # program's own clock, by function, line, thread and cgroup.  Prints TAP.
 #
-# What is called by check() looks unreachable:
+# Functions called by check() look unreachable:
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=common.sh
 . "$here/common.sh"
 
-# With 3000 samples, a measured share of 20 % is within 2 points in 99 of 100 cases even if samples
-# are independent, which samples at intervals are not.  An emulated CPU takes fewer than
-# requested.
+# With 3000 independent samples, a measured share of 20 % is within 2 points in 99 of 100 cases, and
+# samples at intervals differ less.  An emulated CPU takes fewer samples than requested.
 hertz=997 enough=3000
 cgroups=$out/cgroups
 # Other work on the host takes CPUs away from the emulated ones, often in the middle of
@@ -77,7 +76,7 @@ record_shares()
 	return 1
 }
 
-# Once the program has ended, the kernel does not report the callers.
+# The kernel does not report the callers of samples taken after the program has ended.
 nearly_all_have_stacks()
 {
 	lost=$(sed -n 's/.*"count":\([0-9]*\).*/\1/p' "$out/json" |
@@ -122,7 +121,7 @@ table_agrees()
 			   awk '{ printf "%.3f", $1 / 1e6 }')" 0.001
 }
 
-# Its name would clear the screen, and end the line.
+# The program's name would clear the screen, and end the line.
 test_hostile_name()
 {
 	name=$(printf 'a\n\033[2J;b "')
@@ -235,7 +234,7 @@ on_terminal()
 		grep -q '^terminal restored$' "$out/stdout"
 }
 
-# The name of the thread would clear the screen, which begins with the table instead.
+# If it were not escaped, the name of the thread would clear the screen.
 shows_no_control()
 {
 	clear=$(printf '\033[2J')

@@ -3,7 +3,7 @@
 #
 # Tests what codectl(1) prints and leaves behind after an error.  Prints TAP, in the guest.
 #
-# What is called by check() looks unreachable:
+# Functions called by check() look unreachable:
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -46,7 +46,7 @@ test_processes()
 	for pid in 99999999 4294967297 2147483648; do
 		check "no such process: $pid" fails_with 1 'no process' list $pid
 	done
-	# Once it has become sleep, it does not wait for its child.
+	# The shell becomes a sleep, which does not wait for its child.
 	sh -c 'sleep 1 & echo $!; exec sleep 20' > "$out/zombie" &
 	load=$!
 	sleep 2
@@ -83,7 +83,7 @@ test_kernels()
 	echo 1 > /proc/sys/kernel/codectl
 }
 
-# The event is in use by perf.
+# perf uses the event.
 event_in_use()
 {
 	offset=$(codectl where "$load" "$(address take)" | sed -n 's/.*, offset //p')
@@ -157,7 +157,7 @@ test_instances()
 	done
 }
 
-# With too few descriptors, however many, it fails and says so.
+# With any number of descriptors that is too small, it fails and says so.
 few_descriptors()
 {
 	limit=4
@@ -173,7 +173,7 @@ few_descriptors()
 test_commands()
 {
 	check "no such command" fails_with 1 'cannot run /none' record -- /none
-	# It would otherwise wait for children whose end is not reported.
+	# If codectl inherited an ignored SIGCHLD, children could end unnoticed.
 	# shellcheck disable=SC2016
 	check "children go on being waited for" timeout -s KILL 60 sh -c '
 		trap "" CHLD

@@ -5,7 +5,7 @@
 # containers, processes that have ended, file systems that do not answer.  Prints TAP, in the
 # guest.
 #
-# What is called by check() looks unreachable:
+# Functions called by check() look unreachable:
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)

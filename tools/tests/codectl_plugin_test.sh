@@ -3,7 +3,7 @@
 #
 # Tests the plugin of libtraceevent with stock trace-cmd.  Prints TAP, in the guest.
 #
-# What is called by check() looks unreachable:
+# Functions called by check() look unreachable:
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -3,7 +3,7 @@
 #
 # Tests of codectl(1) in the guest, as TAP.
 #
-# What is called by check() looks unreachable:
+# Functions called by check() look unreachable:
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -357,7 +357,7 @@ reports()
 
 test_report()
 {
-	# For a second: what is read of threads in /proc, as their cgroup, is read while they run.
+	# Run for a second: the cgroups of threads are read from /proc while they run.
 	check "record -o" codectl_is 0 record --event sys_enter_getppid -o "$out/recording" \
 		--folded "$out/folded" -- "$here/contend" 2 $rounds $((1000000 / rounds))
 	! grep -q '^[0-9]' "$out/stdout" && [ "$(stat -c %a "$out/recording")" = 600 ]
@@ -369,7 +369,7 @@ test_report()
 	check "by thread" reports '^contend;pid [0-9]*;tid [0-9]*;.*;tell;syscall ' \
 		--by comm,pid,tid --folded -
 	check "each of them its share" by_thread
-	# There are none unless they are mounted.
+	# Without a mounted cgroup file system, cgroups are unknown.
 	cgroup=$(sed -n 's/^0:://p' /proc/self/cgroup)
 	check "by cgroup" reports "^${cgroup:-.unknown.};__clone3;.*;tell;syscall " \
 		--by cgroup --folded -

@@ -4,7 +4,7 @@
 # Tests codectl record --wait: compares the waits that a program reports itself with the recorded
 # ones.  Prints TAP, in the guest.
 #
-# What is called by check() looks unreachable:
+# Functions called by check() look unreachable:
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Samples on CPUs, as profiles: their frames and tasks; names of the kernel.
+ * Samples on CPUs as profiles: their frames and tasks, and the kernel's names.
  */
 #include "check.h"
 #include "cpu_samples.h"
@@ -75,7 +75,7 @@ static struct put_sample in_user(uint64_t time, uint32_t tid)
 		.tid = tid, .nr = 3, .ips = { PERF_CONTEXT_USER, 0x10, 0x20 } };
 }
 
-/* Its user stack comes later. */
+/* A sample whose user stack comes later. */
 static struct put_sample in_kernel(uint64_t time, uint32_t tid, uint64_t cookie)
 {
 	return (struct put_sample){ .time = time, .period = 100, .pid = tid, .tid = tid,
@@ -228,7 +228,7 @@ static void forgets_samples_and_goes_on(void)
 
 /* ------------------------------------------------------------------ own names */
 
-/* Only its address is used. */
+/* A function of which only the address is used. */
 static void __attribute__((noinline)) known_function(void)
 {
 	__asm__ volatile("nop");
@@ -266,7 +266,7 @@ static void names_functions_and_lines(void)
 		 .len = map.end - map.start, .offset = map.offset, .inode = map.inode,
 		 .major = map.major, .minor = map.minor, .path = map.path.at);
 	sample.ips[1] = address;
-	/* A return address just past its end belongs to it. */
+	/* A return address just past the end of the function belongs to it. */
 	sample.ips[2] = address + 1;
 	put_sample(&bytes, sample);
 	seen = run(&bytes, false);
@@ -306,7 +306,7 @@ static bool finds(const struct kernel_names *names, uint64_t address, const char
 	       (module ? in && !strcmp(in, module) : !in);
 }
 
-/* What there is now was written by the one that has the number now. */
+/* The present perf map was written by the process that now has the number. */
 static void names_code_of_two_processes_with_one_number(void)
 {
 	char *map = format("/tmp/perf-%d.map", getpid());

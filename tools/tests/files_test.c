@@ -10,7 +10,7 @@
 
 #define OWNER	12345
 
-/* Number of lookups in which the process is the owner's, before it becomes another user's. */
+/* The number of lookups, and how many of them find this owner before another one. */
 static unsigned int asked, owners;
 
 bool owner_of(pid_t pid, uid_t *uid)
@@ -64,7 +64,7 @@ static void of_another(void)
 	forget(&files);
 }
 
-/* A file that was mapped since may be on a file system that does not answer. */
+/* A file that has been mapped meanwhile may be on a file system that does not answer. */
 static void of_another_since(void)
 {
 	struct files files = look(1, (struct files){ 0 });
@@ -73,7 +73,7 @@ static void of_another_since(void)
 	forget(&files);
 }
 
-/* No file is opened for it. */
+/* No file is opened for a known mapping. */
 static void known_already(void)
 {
 	struct files files = look(2, (struct files){ 0 });
@@ -92,7 +92,7 @@ static void only_looked_at(void)
 	forget(&files);
 }
 
-/* Then all processes have to be scanned again. */
+/* Without a descriptor, all processes have to be scanned again. */
 static void no_descriptor_left(void)
 {
 	struct files files = { .of_one = true, .owner = OWNER };
@@ -105,7 +105,7 @@ static void no_descriptor_left(void)
 	files = (struct files){ .of_one = true, .owner = OWNER };
 	CHECK(!getrlimit(RLIMIT_NOFILE, &before));
 	room = before;
-	/* For the directory, not for its contents. */
+	/* Enough to open the directory, but not to read it. */
 	room.rlim_cur = 4;
 	CHECK(!setrlimit(RLIMIT_NOFILE, &room));
 	CHECK(!files_add_all(&files) && !files.nr);

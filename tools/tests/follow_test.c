@@ -195,7 +195,7 @@ static void record_without_size(void)
 	end(f);
 }
 
-/* A process that maps all the time must not use up a CPU. */
+/* A process that keeps mapping files must not use up a CPU. */
 static void flood(void)
 {
 	struct follow *f = start();
@@ -222,7 +222,7 @@ static void cpu_that_comes(void)
 	refuses[1] = 0;
 	CHECK(!wait_for_records(f) && f->nr == CPUS - 1);
 	put_online(f, "0-2\n");
-	/* Its earlier mappings have to be looked up. */
+	/* Earlier mappings on that CPU have to be looked up. */
 	CHECK(wait_for_records(f) && f->nr == CPUS);
 	CHECK(!wait_for_records(f));
 	end(f);

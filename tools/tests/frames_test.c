@@ -128,7 +128,7 @@ static bool shows(struct frames *frames, uint64_t id, uint64_t offset, bool exac
 	char *text = frame_text(frames, (struct frame){ offset, id, exact, 0 }, false);
 	char *source = strstr(text, " at ");
 
-	/* Its offset in this file does not matter. */
+	/* The offset of the function in this file does not matter. */
 	if (source)
 		*source = '\0';
 	return is(text, wanted);
@@ -417,7 +417,7 @@ static bool calls(struct frames *frames, uint64_t life, const char *wanted)
 	return is(frame_text_of(frames, frame, true, this_process(life)), wanted);
 }
 
-/* What there is now was written by the one that has the number now. */
+/* The present perf map was written by the process that now has the number. */
 static void names_of_two_processes_with_one_number(void)
 {
 	char *map = format("/tmp/perf-%d.map", getpid());
@@ -434,7 +434,7 @@ static void names_of_two_processes_with_one_number(void)
 	free(map);
 }
 
-/* It was left by another process with that number. */
+/* The perf map was left by an earlier process with that number. */
 static void a_map_older_than_its_process(void)
 {
 	char *map = format("/tmp/perf-%d.map", getpid());

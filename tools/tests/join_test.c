@@ -182,7 +182,7 @@ static void cookies_of_no_event(void)
 	join_free(join);
 }
 
-/* A thread id may be reused, and the event of that may be lost. */
+/* A thread id may be reused, and the event that shows this may be lost. */
 static void lost_records_part_event_and_cookie(void)
 {
 	struct join *join = start();
@@ -361,7 +361,7 @@ static void those_that_are_woken(void)
 	join_free(join);
 }
 
-/* In the context that an event shares with its kernel stack. */
+/* Adds an event; its kernel stack has the same @context. */
 static void event_in(struct join *join, uint32_t context, uint32_t type)
 {
 	const struct traced_event event = { .type = type };
@@ -379,7 +379,7 @@ static void note_kernel(void *context, const struct traced_event *event, unsigne
 	snprintf(got + len, sizeof(got) - len, "%u:%u*%lu ", event->type, event->kernel, count);
 }
 
-/* Between an event and its kernel stack, an interrupt asks for one itself. */
+/* An interrupt between an event and its kernel stack requests a stack of its own. */
 static void stacks_of_the_kernel(void)
 {
 	struct join *join = join_new(note_kernel, NULL);
@@ -391,7 +391,7 @@ static void stacks_of_the_kernel(void)
 	join_kernel(join, 0, 7, 2, 20);
 	cookie(join, 0, 7, 1, FUTEX);
 	join_kernel(join, 0, 7, 1, 10);
-	/* Another task's, another CPU's, and none. */
+	/* The kernel stacks of another task, of another CPU, and of no event. */
 	event_in(join, 1, FUTEX);
 	join_kernel(join, 0, 8, 1, 30);
 	join_kernel(join, 1, 7, 1, 30);

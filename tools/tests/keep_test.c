@@ -9,7 +9,7 @@
 /* Counted in the process, which reports the counts. */
 static size_t nr_looks, nr_mappings;
 
-/* Before the process starts. */
+/* Set before the process starts. */
 static int packaged;
 static uid_t of;
 static bool has_files;
@@ -59,7 +59,7 @@ int store_packaged(void)
 
 static int channel;
 
-/* The counts that it reports once it was told of @mappings. */
+/* Return: the counts that the process reports after it was told of @mappings. */
 static struct keep_counts counts_after(size_t mappings)
 {
 	struct keep_counts counts = { 0 };
@@ -77,14 +77,14 @@ static void say(pid_t pid)
 	CHECK(send(channel, &told, len, 0) == len);
 }
 
-/* With mappings reported before it begins. */
+/* Starts the process after some mappings were reported. */
 static pid_t start(size_t looks)
 {
 	pid_t parent = getpid(), pid;
 	int ends[2], store;
 
 	packaged = open("/", O_RDONLY | O_DIRECTORY);
-	/* The next one has no owner. */
+	/* The next descriptor has no owner. */
 	CHECK(dup(packaged) == packaged + 1);
 	store = open("/", O_RDONLY | O_DIRECTORY);
 	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));
@@ -119,7 +119,7 @@ static void it_looks_once_for_all(void)
 	pid_t pid = start(20);
 	struct keep_counts counts = counts_after(1);
 
-	/* And once at the start. */
+	/* It has also looked once at the start. */
 	CHECK(counts.nr == 2);
 	say(0);
 	say(1);
@@ -128,7 +128,7 @@ static void it_looks_once_for_all(void)
 	CHECK(waitpid(pid, NULL, 0) == pid);
 }
 
-/* No file is ever there. */
+/* There is never a file. */
 static void it_ends_if_it_is_not_used(void)
 {
 	pid_t pid;

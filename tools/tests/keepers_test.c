@@ -49,7 +49,7 @@ void keep(uid_t owner, int store, int channel, bool verbose, pid_t parent)
 	struct keep_counts counts = { .state = owner ? KEEP_DONE : KEEP_BUSY };
 	struct keep_told told;
 
-	/* Close the other end, too, so that only the parent holds it. */
+	/* Close the other end as well, so that only the parent holds it. */
 	dup2(channel, 3);
 	channel = 3;
 	close_range(4, ~0U, 0);
@@ -135,14 +135,14 @@ static void each_has_what_is_its_owners(void)
 	CHECK(!find(&keepers, 3));
 }
 
-/* From then on it reads nothing. */
+/* A stopped process reads nothing. */
 static void stop(pid_t pid)
 {
 	kill(pid, SIGSTOP);
 	CHECK(!waitid(P_PID, pid, NULL, WSTOPPED));
 }
 
-/* More than there is room for, while nobody reads it. */
+/* More messages than fit into the queue, while nobody reads it. */
 static void what_one_misses_it_looks_for(void)
 {
 	struct keeper *keeper = find(&keepers, 2);
@@ -181,14 +181,14 @@ static void one_that_hangs_is_given_up(void)
 	CHECK(!keeper->pid && keeper->nr_hung == 1 && keeper->hung[0] == pid);
 	EVENTUALLY(keeper->pid && keeper->pid != pid && keeper->counts.state == KEEP_DONE);
 	CHECK(keeper->nr_hung == 1 && !keeper->counts.pending);
-	/* When it ends, the other one is told to scan for files that had its tables. */
+	/* When the hung process ends, the other one is told to scan for its files. */
 	kill(pid, SIGCONT);
 	EVENTUALLY(!keeper->nr_hung);
 	say(2000, "file");
 	EVENTUALLY(keeper->counts.pending == 1);
 }
 
-/* While root's keeper seems busy, and not for long. */
+/* A keeper that says that it is busy is believed only for some time. */
 static void nobody_waits_for_one_that_hangs(void)
 {
 	struct keeper *keeper = find(&keepers, 2);
@@ -278,7 +278,7 @@ static void all_end_when_they_are_to(void)
 
 int main(void)
 {
-	/* As the parent has it, so that no process goes by one that comes early. */
+	/* As in the real parent: an early SIGHUP must not end a keeper. */
 	signal(SIGHUP, count_hangup);
 	RUN(root_is_the_first);
 	RUN(each_has_what_is_its_owners);

@@ -34,7 +34,7 @@ static void refuses_fields_that_it_does_not_know(void)
 	CHECK(!add_attr(&format, ALL_FIELDS & ~PERF_SAMPLE_TID, 1));
 	CHECK(!format.nr_attrs);
 	CHECK(add_attr(&format, ALL_FIELDS, 1));
-	/* Nothing would tell which event a record belongs to. */
+	/* No member would tell which event a record belongs to. */
 	CHECK(!add_attr(&format, ALL_FIELDS | PERF_SAMPLE_CPU, 2));
 	perf_format_free(&format);
 }
@@ -408,7 +408,7 @@ static void follows_fork_and_exec(void)
 	put_fork(&bytes, PERF_RECORD_FORK, 0, 2, 1, 2);
 	put_fork(&bytes, PERF_RECORD_FORK, 0, 3, 1, 3);
 	put_comm(&bytes, 3, 3, "three", true, 4);
-	/* A process that existed before: perf reports everything else about it. */
+	/* A process from before the recording: perf reports everything else about it. */
 	put_fork(&bytes, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC, 4, 1, 5);
 	tasks = tasks_of(&bytes);
 	CHECK(is_at(tasks, 2, 0x1000, "/a", 0x500) && is_at(tasks, 3, 0x1000, NULL, 0));

@@ -35,7 +35,7 @@ static uint8_t *read_file(const char *path, size_t *size)
 	return data;
 }
 
-/* Into pages of their own, after everything else; returns where, or 0 without room. */
+/* Moves the section headers to pages of their own at the end; returns where, or 0 without room. */
 static size_t move_headers(uint8_t *data, size_t *size)
 {
 	Elf64_Ehdr *header = (Elf64_Ehdr *)data;

@@ -200,7 +200,7 @@ static void what_may_be_over_is_tried_again(void)
 	CHECK(file.hopeless);
 }
 
-/* Its state may be obsolete. */
+/* A failed file is tried again, since what is known about it may be obsolete. */
 static void and_less_and_less_often(void)
 {
 	struct tables a = new_tables();
@@ -420,7 +420,7 @@ static void what_anybody_has_made_leaves_room(void)
 	free(files);
 }
 
-/* It is tried again with what is already known about it. */
+/* Such a file is tried again later, with what is already known about it. */
 static void what_has_a_table_of_others_is_tried_again_later(void)
 {
 	struct tables a = new_tables();
@@ -430,7 +430,7 @@ static void what_has_a_table_of_others_is_tried_again_later(void)
 	error_to_give = EEXIST;
 	attach_added(&a);
 	CHECK(!tables_sum(&a).nr && !tables_sum(&a).without && file->elsewhere);
-	/* The table of others is gone, but the file is still open for writing. */
+	/* The other user's table is gone, but the file is still open for writing. */
 	error_to_give = ETXTBSY;
 	file->again -= UNMAPPED_SECONDS;
 	attach_added(&a);

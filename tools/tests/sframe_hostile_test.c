@@ -86,7 +86,7 @@ static const char *convert(void)
 	return wrong;
 }
 
-/* With any message: the process may end because nobody reads any more. */
+/* Sends any message: the process may end because nobody reads any more. */
 static bool is_refused(void)
 {
 	const char *wrong = convert();

@@ -199,7 +199,7 @@ static void spin_and_say(void *arg, int out)
 		_exit(1);
 }
 
-/* Whoever works may take longer than whoever waits, and so may he who waits for a CPU. */
+/* A process that works, or waits for a CPU, may take longer than one that only waits. */
 static void who_works_is_waited_for(void)
 {
 	char said = 0;
@@ -281,7 +281,7 @@ static void a_key_says_who_can_write(void)
 	CHECK(work_know(path, &by_id, &stop) && !by_id.lasting);
 }
 
-/* The file may be cut short meanwhile: it is read, not mapped. */
+/* The file may be truncated meanwhile: it is read, not mapped. */
 static void what_has_no_build_id_is_read(void)
 {
 	static const char note[] = "\x14\0\0\0\3\0\0\0GNU";
@@ -293,7 +293,7 @@ static void what_has_no_build_id_is_read(void)
 
 	found = memmem(data, image.size, note, sizeof(note));
 	CHECK(fd >= 0 && found);
-	/* Another type. */
+	/* Make it a note of another type. */
 	found[4] = 9;
 	CHECK(write(fd, data, image.size) == (ssize_t)image.size);
 	CHECK(!work_know(path, &known, &stop) && known.believed && known.key.is_hash);
@@ -336,7 +336,7 @@ static void believe(const char *path, bool trusted)
 	image_close(&one);
 }
 
-/* The same file in a container. */
+/* The same file, as a container sees it. */
 static void files_mounted_elsewhere_are_not_believed(void)
 {
 	char path[] = CFI_OBJECT "-XXXXXX", *real, *elsewhere;
@@ -442,7 +442,7 @@ static void tables_of_packages_come_first(void)
 	age(packaged, "ab/0501.sframe", 10);
 	store_look_into(path);
 	CHECK(is_found(store) && !store_has(store, &other));
-	/* This changes nothing. */
+	/* A lookup leaves the packaged store unchanged. */
 	CHECK(!is_there(packaged, "ef") &&
 	      !fstatat(packaged, "ab/0501.sframe", &stat, 0) &&
 	      stat.st_mtime < time(NULL) - 24 * 60 * 60);

@@ -37,7 +37,7 @@ static const struct row expected[] = {
 	{ 0x60, 4, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
 	{ 0x64, 4, ROW_NOTHING, 0, 0, SAME, SAME, SAME },
 	{ 0x68, 8, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
-	/* The return address, the frame pointer twice, and the stack pointer. */
+	/* No rule: because of the return address, the frame pointer (twice), the stack pointer. */
 	{ 0x70, 48, ROW_NOTHING, 0, 0, SAME, SAME, SAME },
 	{ 0xa0, 16, 0, 0, 0, CFA(REG_SP, 8), RA, SAME },
 	{ 0xb0, 96, 0, 11, 0, CFA(REG_SP, 8), RA, SAME },

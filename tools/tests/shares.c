@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * shares SECONDS [COMM]: spends 20 % of SECONDS of CPU time in each of three functions, and the
- * rest in another one, with COMM as the name of the thread.  Prints the share of each, measured
- * by the thread's clock, and its line.
+ * usage: shares SECONDS [COMM]
+ *
+ * Spends 20 % of SECONDS of CPU time in each of three functions, and the rest in another one,
+ * with COMM as the name of the thread.  Prints the line of each function, and its share by the
+ * thread's clock.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@
 
 #define WORK	1000000
 
-/* All on one line, the one that takes the time. */
+/* All on one line, which takes the time. */
 #define SPIN(which, sum, nr, shift)						\
 do {										\
 	uint64_t *at = &(sum);							\

@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 		close(mapped[1]);
 		serve(fuse, mapped[0]);
 	}
-	/* Only the server may have it: else the flush at exit would wait until this is closed. */
+	/* Only the server may hold this: else the flush at exit would wait until it is closed. */
 	close(fuse);
 	need(!mount("overlay", "over", "overlay", 0, "lowerdir=fuse:empty"), "overlay");
 	fd = open("over/file", O_RDONLY);

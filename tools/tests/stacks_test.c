@@ -395,7 +395,7 @@ static void threads_with_one_id(void)
 	profile_free(profile);
 }
 
-/* Samples of one tick are one sample. */
+/* Samples of one tick count as one. */
 static void times_of_stacks(void)
 {
 	static const uint64_t times[] = { 1, PROFILE_TICK_NS - 1, PROFILE_TICK_NS, 990000000 };
@@ -453,7 +453,7 @@ static void times_of_waits(void)
 	profile_free(profile);
 }
 
-/* These belong to the woken task, and tell who woke it. */
+/* Wakeup events belong to the woken task, and tell who woke it. */
 static void wakers(void)
 {
 	static const struct traced_event events[] = {

@@ -4,7 +4,7 @@
 # Tests the gain for an unmodified program of the build machine's distribution, with its own C
 # library, under unmodified perf record -g.  Prints TAP, in the guest.
 #
-# What is called by check() looks unreachable:
+# Functions called by check() look unreachable:
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -72,7 +72,7 @@ static void only_regular_files_are_opened(void)
 	CHECK(!mkfifo(pipe, 0666));
 	CHECK(opens("/", text) && opens(dir, "text") && opens(dir, "/text"));
 	CHECK(!opens("/", pipe) && !opens(dir, "pipe"));
-	/* As those of cgroups are. */
+	/* A file of size 0, as those of cgroups are. */
 	write_text(text, "");
 	CHECK(!opens(dir, "text"));
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
@@ -150,7 +150,7 @@ static __attribute__((noinline)) unsigned int outermost(unsigned int x)
 	return middle(x) - 1;
 }
 
-/* Their names in the file. */
+/* The names that these functions have in the file. */
 typedef void function(void);
 
 function in_cpp __asm__("_ZN5space5outerIiEEvRKNS_3boxIT_EE");
@@ -180,7 +180,7 @@ void in_nothing(void)
 
 extern const char __executable_start[];
 
-/* As `where` knows them: without a build-id, but with the inode. */
+/* Files as `where` knows them: without a build-id, but with the inode. */
 static struct symbol_file *add_path(struct symbols *symbols, const char *path)
 {
 	struct file_record record = { .unit = UNIT_OBJECT };
@@ -249,7 +249,7 @@ static void names_are_demangled(void)
 	free(path);
 }
 
-/* Answers match their offsets, in whatever order these were requested. */
+/* Answers belong to their offsets, in whatever order they were requested. */
 static void many_at_once(void)
 {
 	struct symbols *symbols = symbols_new();
@@ -326,7 +326,7 @@ static void a_file_that_is_cut_short(void)
 	CHECK(!truncate(path, 64));
 	CHECK(!find(file, outermost)->name && !find(file, in_cpp)->name);
 	CHECK(same(find(whole, in_cpp)->name, "space::outer<int>"));
-	/* Its reader was killed, unlike that of a missing file. */
+	/* The reader of this file was killed; there was none for the missing file. */
 	CHECK(!find(add_path(symbols, "/none"), in_cpp)->name);
 	CHECK(symbols_lost(symbols) == 1);
 	symbols_free(symbols);
@@ -342,14 +342,14 @@ static void damage(char *data, size_t len, unsigned int seed)
 		seed = seed * 1103515245 + 12345;
 		data[(seed >> 8) % len] ^= 1 << (seed >> 5 & 7);
 	}
-	/* Including the section headers, which are at the end. */
+	/* Files are cut in any part, including the section headers, which are at the end. */
 	for (int i = 0; i < 20; i++) {
 		seed = seed * 1103515245 + 12345;
 		data[len - 1 - (seed >> 8) % 2000] ^= 1 << (seed >> 5 & 7);
 	}
 }
 
-/* They may contain anything, without effect on the names of others. */
+/* Such files may contain anything, without effect on the names of others. */
 static void damaged_files(void)
 {
 	struct symbols *symbols = symbols_new();

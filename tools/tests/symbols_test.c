@@ -151,7 +151,7 @@ static void offsets_cannot_be_changed(void)
 	symbols_free(symbols);
 }
 
-/* Signs of life, and no answer. */
+/* Sends signs of life, and no answer. */
 static void go_on(const struct holder_request *request, const int *given)
 {
 	const char byte = HOLDER_ALIVE;
@@ -198,7 +198,7 @@ static void answers_that_are_cut(void)
 	symbols_free(symbols);
 }
 
-/* Half a second for each of many files. */
+/* Takes half a second for each of many files. */
 static void take_time(const struct holder_request *request, const int *given)
 {
 	usleep(500000);
@@ -265,7 +265,7 @@ static void stop(int signal)
 	symbols_stop = 1;
 }
 
-/* All of them, including those that answer. */
+/* Waits for no holder, not even for those that answer. */
 static void nobody_waits_after_a_signal(void)
 {
 	struct symbols *symbols = symbols_with(take_time);

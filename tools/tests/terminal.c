@@ -22,7 +22,7 @@
 static char seen[1 << 20];
 static size_t len, step_at;
 
-/* False at its end. */
+/* False at the end of the output. */
 static int take(int terminal)
 {
 	struct pollfd pollfd = { .fd = terminal, .events = POLLIN };

@@ -157,7 +157,7 @@ static void *take_both(void *context)
 	return NULL;
 }
 
-/* Waits for a lock that is not in the circle. */
+/* Waits for a lock that is not part of the cycle. */
 static void *take_held(void *context)
 {
 	(void)context;
@@ -165,7 +165,7 @@ static void *take_held(void *context)
 	return NULL;
 }
 
-/* Waits for a futex that is not a mutex, though a thread id is where a mutex has its owner. */
+/* Waits for a futex that is not a mutex, but has a thread id where a mutex has its owner. */
 static void *wait_for_word(void *context)
 {
 	static uint32_t words[3];
@@ -178,7 +178,7 @@ static void *wait_for_word(void *context)
 
 static int semaphore;
 
-/* For the time that is asked, whoever interrupts it; it says which was too short. */
+/* Sleeps for the requested time despite interruptions, and reports one that was too short. */
 static void *sleep_once(void *context)
 {
 	const struct timespec time = { .tv_sec = 1 };
@@ -199,7 +199,7 @@ static void *sleep_once(void *context)
 
 static volatile bool wait_ended;
 
-/* With a timeout that is longer than the test. */
+/* Polls with a timeout that is longer than the test. */
 static void *poll_nothing(void *context)
 {
 	struct epoll_event event;
@@ -266,7 +266,7 @@ static void *read_socket(void *context)
 	return NULL;
 }
 
-/* Waits in recvfrom(), with what its context says. */
+/* How to wait in recvfrom(). */
 struct receive {
 	int flags, timeout, least;
 };
@@ -462,7 +462,7 @@ static void a_deadlock_and_others(void)
 	CHECK(end && sscanf(end, "; %d (second) for lock_a, which %d holds.", &other,
 			    &status) == 2);
 	CHECK(end && status == one && one != other);
-	/* They are about to wait, too. */
+	/* Let all threads reach their wait. */
 	usleep(100000);
 	if (blocked)
 		blocked_free(blocked);
@@ -474,11 +474,11 @@ static void a_deadlock_and_others(void)
 	usleep(500000);
 	CHECK(!blocked_will_run(blocked));
 	blocked_left(blocked, note_deadlock, NULL);
-	/* Two with a timeout, two that want more bytes than there are, one that writes many. */
+	/* Two threads have a timeout, two want more bytes than there are, and one writes many. */
 	CHECK(in_deadlocks == 5 && strstr(deadlocks, "threads still wait (epoll_wait): "));
 	CHECK(strstr(deadlocks, "threads still wait (recvfrom): "));
 	CHECK(strstr(deadlocks, "threads still wait (write): "));
-	/* The one that sleeps has the rest of its time, and the other one is in its call. */
+	/* The sleeper sleeps for the rest of its time; the others are still in their calls. */
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
 	if (blocked)
 		blocked_free(blocked);

@@ -2,11 +2,12 @@
 /*
  * usage: waiting ROUNDS | waiting deadlock | waiting idle
  *
- * The first thread waits for a mutex that another one has, for bytes that another one
- * writes, and computes.  It prints how many nanoseconds of its time each has taken, and on
- * which line it is: NAME NS LINE; and its id.  Or three threads wait for each other's locks
- * in a circle, and print their ids.  Or five threads wait for events that do not come, one of
- * them with a timeout, and one again and again; it ends if another one no longer waits.
+ * The first thread waits for a mutex that another thread holds and for bytes that another thread
+ * writes, and it computes.  It prints how many nanoseconds each has taken, with the line of its
+ * source (NAME NS LINE), and its id.  With "deadlock", three threads wait for each other's locks
+ * in a cycle, and print their ids.  With "idle", five threads wait for events that do not come,
+ * one of them with a long timeout, and one with a short timeout, again and again; the program ends
+ * if one of the others no longer waits.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -124,7 +125,7 @@ static void share(int rounds)
 	wait_and_compute(rounds);
 }
 
-/* The test uses these names. */
+/* The test knows this name. */
 pthread_mutex_t lock_a = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lock_b = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t all_have_one;
