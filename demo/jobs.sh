@@ -24,7 +24,7 @@ jit=$here/../jit-demo
 hertz=$jit_hertz
 samples=7000
 
-# jit_job NAME OPTION... - again, and for longer, if a busy machine gives too few samples
+# jit_job NAME OPTION... - if a busy machine gives too few samples, runs again, and for longer
 jit_job() {
 	program=$1
 	shift

@@ -66,7 +66,7 @@ in_guest()
 		--out "$out" --timeout 1800 -- sh -ec "$2"
 }
 
-# The guest's files, where perf and libdwfl on this side look for them.
+# Links the guest's files to where perf and libdwfl look for them on the host.
 make_symfs()
 {
 	local file

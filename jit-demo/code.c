@@ -21,7 +21,7 @@ void code_open(struct engine *engine)
 	};
 	int err;
 
-	/* A granule map has neither tables nor an order. */
+	/* A granule map has no tables, and its rows are in any order. */
 	if (engine->options.granules)
 		attr = (struct codectl_region_attr){
 			.flags		= CODECTL_REGION_GRANULES,

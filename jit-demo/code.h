@@ -7,11 +7,11 @@
 
 #include "engine.h"
 
-/* The region over the heap. */
+/* Opens the region over the heap, and closes it. */
 void code_open(struct engine *engine);
 void code_close(struct engine *engine);
 
-/* Return: an unused one with a new number. */
+/* Return: unused code with a new number. */
 struct code *code_new(struct engine *engine, int tier);
 
 /*
@@ -20,10 +20,10 @@ struct code *code_new(struct engine *engine, int tier);
  */
 void code_publish(struct engine *engine, struct code *code, const char *name);
 
-/* Nothing calls it any more, but there may be frames of it. */
+/* Replaces code: nothing calls it any more, but the stack may have frames of it. */
 void code_replace(struct engine *engine, struct code *code);
 
-/* There are no frames of it, and nothing calls it. */
+/* Retires code that nothing calls, and that has no frames. */
 void code_retire(struct engine *engine, struct code *code);
 
 /* Frees all code that was replaced and has no frames any more. */

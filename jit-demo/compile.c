@@ -22,7 +22,7 @@ struct compiler {
 };
 
 static const enum reg arguments[] = { RDI, RSI, RDX, RCX, R8, R9 };
-/* Locals get them in this order. */
+/* Locals get registers in this order. */
 static const enum reg homes[] = { RBP, RBX, R12, R13, R15 };
 
 #define NR_HOMES	5

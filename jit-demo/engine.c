@@ -83,7 +83,7 @@ void *engine_compile(struct engine *engine, int index)
 
 /* ------------------------------------------------------------------ loading */
 
-/* Compiles functions at once that were hot the last time; this is remembered only once. */
+/* Compiles at once the functions that were hot the last time, and forgets which they were. */
 static void load(struct engine *engine, struct place *place,
 		 const struct program *program)
 {

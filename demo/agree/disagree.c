@@ -23,7 +23,7 @@ struct sframe_fde {
 };
 
 #define SFRAME_MAGIC	0xdee2
-#define SFRAME_PCREL	0x4		/* start counts from its own field */
+#define SFRAME_PCREL	0x4		/* start is relative to its own field */
 
 static bool is_other_program(const struct divergence *d)
 {
@@ -85,7 +85,7 @@ static bool is_without_cfi(const struct divergence *d)
 	return d->frame && !d->has_cfi;
 }
 
-/* From there on both follow frame pointers, and accept different ones. */
+/* From there on, both follow frame pointers, but accept different ones. */
 static bool is_past_no_cfi(const struct divergence *d)
 {
 	return d->past_no_cfi;
@@ -115,7 +115,7 @@ static const struct class {
 	/*
 	 * The sample was taken within execve(), after the event was enabled and before
 	 * the registers were those of the new program.  A deferred chain has the new
-	 * program's first instruction, one taken at once the old program's address.
+	 * program's first instruction, one taken at once has the old program's address.
 	 */
 	{ "within execve", is_other_program },
 	/*

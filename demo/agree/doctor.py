@@ -4,8 +4,8 @@
 
 usage: doctor.py NUMBER < RECORDING > RECORDING
 
-Says of the first NUMBER chains that they begin a byte later, and of their samples
-that they were taken in the kernel: wrong stacks, which stackcheck has to find.
+Makes the first NUMBER chains begin a byte later, and marks their samples as taken in the
+kernel: stackcheck has to find these wrong stacks.
 """
 import struct
 import sys

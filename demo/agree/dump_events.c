@@ -22,7 +22,7 @@ static const int perf_reg[DUMP_NR_REGS] = {
 	PERF_REG_X86_IP,
 };
 
-/* At the end of each event, but at the start of a sample. */
+/* The fields at the end of each event, and at the start of a sample. */
 struct origin {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -198,7 +198,7 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 
 	if (rec->enough)
 		return;
-	/* It is of this program, or of the command before execve(). */
+	/* The event is of this program, or of the command before execve(). */
 	if (rec->all ? origin->pid == (uint32_t)getpid() : rec->at_once && !rec->mapped)
 		return;
 	if (rec->at_once)
@@ -208,7 +208,7 @@ static void on_sample(struct recorder *rec, const struct perf_event_header *even
 			sample.cookie = p[i + 1];
 	p += nr;
 
-	/* There are none if the task had no program yet, or those of a 32-bit program. */
+	/* Without a program, a task has no registers; those of 32-bit programs are left out. */
 	if (*p++ != PERF_SAMPLE_REGS_ABI_64)
 		return;
 	for (int i = 0; i < DUMP_NR_REGS; i++)

@@ -117,7 +117,7 @@ static bool has_mark(const struct code *code, uint64_t ip)
 	       ip - code->start < code->mark_to;
 }
 
-/* May a frame that was interrupted at @ip have no mark, yet or any more? */
+/* May a frame that was interrupted at @ip have no mark yet, or no mark any more? */
 static bool may_lack_mark(uint64_t ip)
 {
 	const struct code *c;

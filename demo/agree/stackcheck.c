@@ -69,7 +69,7 @@ static bool verbose, attached;
 
 /* ------------------------------------------------- the objects of a process */
 
-/* Moves it to the front: most of the next records are of the same process. */
+/* Moves the process to the front: most of the next records are of the same one. */
 static struct process *find_process(struct input *in, uint64_t pid)
 {
 	struct process **at = &in->processes, *found;
@@ -90,7 +90,7 @@ static struct process *find_process(struct input *in, uint64_t pid)
 	return found;
 }
 
-/* It is made again, from the current mappings, when it is needed. */
+/* A new one is made from the current mappings when it is needed. */
 static void forget_dwfl(struct process *process)
 {
 	if (process->dwfl)

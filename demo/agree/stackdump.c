@@ -7,7 +7,7 @@
  * usage: stackdump -o FILE [-a] [-g] [-F HERTZ] [-n SAMPLES] -- COMMAND [ARG...]
  *
  * Only the first thread of the command is sampled; with -a everything but this
- * process is, while the command runs.  After so many samples the command gets SIGTERM.
+ * process is, while the command runs.  After SAMPLES samples, the command gets SIGTERM.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -2,7 +2,7 @@
 /*
  * What stackdump writes and stackcheck reads: a sequence of records, each a
  * header, a body of u64 words and, for some, bytes padded to a multiple of 8.
- * The byte order is that of x86-64.  Only their times tell their order.
+ * The byte order is that of x86-64.  Only the times of records tell their order.
  */
 #ifndef STACKDUMP_H
 #define STACKDUMP_H

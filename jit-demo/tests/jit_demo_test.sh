@@ -15,7 +15,7 @@ demo=${DEMO:-$here/../demo}
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 programs=$(echo "$here"/programs/*.jd)
-# A slow kernel has more samples, and less time for them.
+# Tests on a slow kernel take more samples per round, and have less time.
 rounds=20 steps=150000 seconds=60
 [ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=8 steps=50000 seconds=300
 
@@ -161,7 +161,7 @@ has_ended()
 	grep -q 'action=0x3' "$instance/trace"
 }
 
-# An engine in an endless loop.
+# Starts an engine in an endless loop.
 start_loop()
 {
 	eventually [ ! -e "$event" ]
@@ -177,7 +177,7 @@ stop_loop()
 	wait $pid
 	sort "/tmp/perf-$pid.map" > "$out/map"
 	rm -f "/tmp/perf-$pid.map"
-	# Before the event, and with it its format, is removed.
+	# The trace has to be read before the event, and with it its format, is removed.
 	told "$instance/trace" > "$out/told"
 	rmdir "$instance"
 }

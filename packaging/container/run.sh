@@ -28,7 +28,7 @@ find_engine()
 	engine=${CODECTL_ENGINE:-$(command -v podman docker | head -n 1)}
 	[ -n "$engine" ] || die "there is neither podman nor docker: install one of them"
 	said=$("$engine" info 2>&1) || die "$engine does not work: $(tail -n 1 <<< "$said")"
-	# In podman's words, and in docker's.
+	# podman and docker report this differently.
 	rootless=no
 	! grep -q -E '^ *rootless(: true)?$' <<< "$said" || rootless=yes
 }
