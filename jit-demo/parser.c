@@ -108,7 +108,7 @@ static void set_params(struct parser *p, int index, int nr)
 	if (nr > MAX_PARAMS)
 		lexer_fail(&p->lexer, "too many parameters");
 	if (f->nr_params >= 0 && f->nr_params != nr)
-		lexer_fail(&p->lexer, "another number of parameters");
+		lexer_fail(&p->lexer, "wrong number of parameters");
 	f->nr_params = nr;
 }
 
@@ -141,7 +141,7 @@ static struct node *parse_call(struct parser *p, const char *name)
 	if (call->index >= 0) {
 		call->kind = NODE_BUILTIN;
 		if (builtins[call->index].nr_params != nr)
-			lexer_fail(&p->lexer, "another number of parameters");
+			lexer_fail(&p->lexer, "wrong number of parameters");
 		return call;
 	}
 	call->index = find_function(p, name);
@@ -160,7 +160,7 @@ static struct node *parse_name(struct parser *p)
 	node = new_node(NODE_LOCAL, NULL, NULL);
 	node->index = find_local(p, name);
 	if (node->index < 0)
-		lexer_fail(&p->lexer, "an unknown name before this");
+		lexer_fail(&p->lexer, "unknown name before this");
 	return node;
 }
 
@@ -366,7 +366,7 @@ static void parse_function(struct parser *p)
 	index = find_function(p, name);
 	p->function = &p->program->functions[index];
 	if (p->function->body || find_builtin(name) >= 0)
-		lexer_fail(&p->lexer, "another function of that name");
+		lexer_fail(&p->lexer, "function defined twice");
 	p->function->line = p->lexer.line;
 	lexer_expect(&p->lexer, "(");
 	while (!lexer_at(&p->lexer, ")")) {
