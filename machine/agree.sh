@@ -5,7 +5,7 @@
 #
 # Unwinds the registers and stacks in RESULTS/with.agree.dump, which stackdump has written, by
 # libdwfl and the files below ROOT, and prints how the kernel's stacks of the same instants
-# compare. Only files count that had tables then, according to with.agree.tables. Fails if the
+# compare. Only files that had tables then, according to with.agree.tables, count. Fails if the
 # recording has failed, if there are fewer than MINIMUM samples, or if stacks differ for no
 # known reason.
 

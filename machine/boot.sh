@@ -4,10 +4,10 @@
 # usage: boot.sh DIR [--memory SIZE] [--timeout SECONDS] [--cpus N] --job TAR --result FILE
 #        boot.sh DIR [--memory SIZE] [--cpus N] --shell
 #
-# Boots the machine in DIR under QEMU, by KVM if that boots its kernel or CODECTL_ACCEL
-# says so, with two CPUs unless told otherwise. What it writes to its disk is gone at its
-# end. With a job it runs what TAR holds, as root, until that has written FILE, a disk;
-# with --shell it is a console.
+# Boots the machine in DIR under QEMU, with KVM if that boots its kernel or CODECTL_ACCEL
+# says so, and with two CPUs unless told otherwise. Changes to its disk are discarded. With
+# --job, the machine runs the program in the archive TAR as root, which writes its results
+# to the disk FILE; with --shell it gives a console.
 
 set -eu -o pipefail
 

@@ -26,7 +26,7 @@ FUNCTION = 2
 
 
 def leb(data, at):
-    """The number there, as unsigned, and the position after it."""
+    """The unsigned number at the position, and the next position."""
     value = shift = 0
     while True:
         value |= (data[at] & 0x7f) << shift
@@ -158,7 +158,7 @@ class Files:
             return None
 
     def follows(self, path, offset, code):
-        """Is that code just before the offset?"""
+        """Do the bytes of code end just before the offset?"""
         return self.read(path)[:offset].endswith(code)
 
     def known(self, path):

@@ -37,8 +37,8 @@ boot_job()
 		die "the machine did not come to its end: see $out/console and $out/errors"
 }
 
-# script_of DATA - prints a recording as text, for stacks.py, with the perf and the files of the
-# machine, and with the symbols of its kernel
+# script_of DATA - prints a recording as text for stacks.py, by the machine's perf and files, and
+# with the symbols of its kernel
 script_of()
 {
 	local judged=/var/tmp/judged

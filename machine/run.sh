@@ -3,13 +3,13 @@
 #
 # usage: run.sh [--judge] DIR PACKAGES AGREE OUT [SETTING=VALUE...]
 #
-# Boots the machine in DIR, has it take the matrix and install and remove what is in
-# PACKAGES, and judges the stacks: OUT gets table.txt, facts, agree.txt, packages.tap, the
-# commit of this tree, and a flame graph for each program and tool; what was recorded stays in OUT/work where
-# this fails, and with --judge that is judged again. AGREE has stackdump and stackcheck.
-# The settings are those of matrix/run: seconds, agree_seconds, hertz, programs, tools.
-# Fails if the machine does, a test of the packages, or a tool that has too few stacks or
-# incomplete ones, or wrong ones.
+# Boots the machine in DIR, which takes the matrix and installs and removes the packages in
+# PACKAGES, and judges the stacks. OUT gets table.txt, facts, agree.txt, packages.tap, the
+# commit of this tree, and a flame graph for each program and tool. After a failure, the
+# recordings stay in OUT/work, and --judge judges them again. AGREE has stackdump and
+# stackcheck. The settings are those of matrix/run: seconds, agree_seconds, hertz, programs,
+# tools. Fails if the machine or a test of the packages fails, or if the stacks of a tool are
+# too few, incomplete or wrong.
 
 set -eu -o pipefail
 
@@ -65,7 +65,7 @@ make_job()
 	mkdir "$work/job"
 	cp "$here"/matrix/* "$here/hand_over.sh" "$here/../scripts/check/tap.sh" "$agree/stackdump" "$work/job"
 	cp "$packages"/linux-image-*.deb "$packages"/codectl_*.deb "$packages"/libcodectl*.deb \
-		"$work/job" || die "there are not all packages in $packages"
+		"$work/job" || die "packages are missing in $packages"
 	for setting; do
 		check_setting "$setting"
 		printf '%s=%q\n' "${setting%%=*}" "${setting#*=}"

@@ -79,7 +79,7 @@ class Process:
         if self.exe is None and is_file(path):
             self.exe = path
         at = bisect.bisect(self.maps, (start,))
-        # Earlier mappings there.
+        # Remove earlier mappings of these addresses.
         while at > 0 and self.maps[at - 1][1] > start:
             at -= 1
             del self.maps[at]
@@ -192,7 +192,7 @@ class Judge:
 
     @staticmethod
     def live(lives, frames):
-        """The one whose mappings contain most of the frames; of equal ones, the latest."""
+        """The program whose mappings contain most of the frames; of equal ones, the latest."""
         return max(lives, key=lambda process: sum(
             process.find(addr)[0] is not None for addr, _ in frames))
 
@@ -208,7 +208,7 @@ class Judge:
         return ", amid exec" if called else ""
 
     def describe(self, process, frames):
-        """The last frame up to which all are in code."""
+        """The last frame before the first one that is not in code."""
         last, said, past, code = "nowhere", True, "", ", then no code"
         for i, (addr, name) in enumerate(frames):
             path, offset = process.find(addr)

@@ -39,7 +39,7 @@ function read_expected(	line, part)
 	}
 	close(expected)
 	if (!nr_expected) {
-		print "table.awk: nothing is expected by " expected > "/dev/stderr"
+		print "table.awk: no expectations in " expected > "/dev/stderr"
 		exit stop = 1
 	}
 }
@@ -95,7 +95,7 @@ function cell(program, tool,	key)
 	return share(key "without") " > " share(key "with")
 }
 
-# Exiting processes have no frames, nor have samples that a tool could not take.
+# Samples of exiting processes, and those that a tool could not take, have no frames.
 function without_user(program, tool, phase,	key, none, all)
 {
 	key = program SUBSEP tool SUBSEP phase

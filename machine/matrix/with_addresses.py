@@ -17,7 +17,7 @@ def sym(addr, pid, *args, **kwargs):
 
 
 def init(self, *args, cflags=(), **kwargs):
-    # The kernel itself is compiled with this since Linux 6.19.
+    # The kernel itself has been compiled with this since Linux 6.19.
     make(self, *args, cflags=[*cflags, "-fms-extensions"], **kwargs)
 
 

@@ -27,7 +27,7 @@ TRACE_HEAD = re.compile(r"\s*(.*)-(\d+)\s+\[\d+\].*?([\d.]+): (\S+): +(.*)")
 
 
 class Waits:
-    """Nanoseconds of waits in each function, and of those waits whose stack has main()."""
+    """Nanoseconds of waits in each function, and of the waits whose stack reaches main()."""
 
     def __init__(self):
         self.ns, self.whole = collections.Counter(), collections.Counter()
