@@ -4,11 +4,11 @@
 # usage: check.sh ENGINE BUILD DIR
 #
 # Walks the stacks of ENGINE's programs in DIR/root, which ENGINE/make-root.sh has made, from
-# a signal handler, by what they publish, and compares with what the engine knows: walk/walk.c
-# with ENGINE/tests/truth.c. The libcodectl is that of BUILD, where configure and make were
-# called. ENGINE/tests/run says what to run. Fails if a stack was wrong, or if too little was
-# seen. DIR gets figures.md for scripts/bench/fill-figures.sh. It needs no kernel with
-# codectl(2), but root, for chroot().
+# a signal handler, by the rules that they publish, and compares them with what the engine
+# knows: walk/walk.c with ENGINE/tests/truth.c. ENGINE/tests/run says what to run. The
+# libcodectl is that of BUILD, where configure and make have run. DIR gets figures.md for
+# scripts/bench/fill-figures.sh. Fails if a stack was wrong, or if too little was seen. Needs
+# root, for chroot(), but no kernel with codectl(2).
 
 # What tests/run calls looks unreachable:
 # shellcheck disable=SC2317

@@ -3,13 +3,13 @@
 #
 # usage: run.sh ENGINE DIR PACKAGES OUT [SETTING=VALUE...]
 #
-# Boots the machine in DIR, which machine/make-image.sh has made, has it run ENGINE, a
-# directory by its path from that of this script, and judges the stacks that were taken.
-# What ENGINE needs that the machine does not have, ENGINE/prepare puts beside its job. OUT
-# gets table.txt, what the machine says, a flame graph for each recording, and figures.md,
-# the table for scripts/bench/fill-figures.sh. The settings are those of ENGINE/run, and
-# cpus, how many the machine has (2). Where threads write each other's code, that takes QEMU
-# 10: 7.2 runs it wrongly on several. Fails if the machine does, or ENGINE/judge.
+# Boots the machine in DIR, which machine/make-image.sh has made, has it run ENGINE, and judges
+# the stacks that were taken. ENGINE is a directory, relative to that of this script;
+# ENGINE/prepare adds to its job what the machine lacks. OUT gets table.txt, what the machine
+# says, a flame graph for each recording, and figures.md, the table for
+# scripts/bench/fill-figures.sh. The settings are those of ENGINE/run, and cpus, the number of
+# CPUs (2). Threads that write each other's code need QEMU 10 for more than one CPU: 7.2 runs
+# them wrongly. Fails if the machine or ENGINE/judge does.
 
 set -eu -o pipefail
 

@@ -3,10 +3,10 @@
 # usage: awk -v strict=REGEX -v of=NAME -v least=N [-v titles='RECORDING=TITLE;...'] \
 #            -f shares.awk RECORDING.facts...
 #
-# Prints a table of which share of each recording's stacks is complete: of all, of those through
-# compiled code, and of those in C that this has called, as machine/stacks.py counts them.
-# Fails if, where the name of the recording is as strict says, less than 99 % are, or less
-# than 99.9 % of those that "of" names, compiled or called, of which there are to be "least".
+# Prints a table of the complete shares of each recording's stacks, as machine/stacks.py counts
+# them: of all, of those through compiled code, and of those in C that compiled code has called.
+# In recordings whose name matches "strict", 99 % of all stacks have to be complete, and 99.9 %
+# of those that "of" names ("compiled" or "called"), of which there must be at least "least".
 
 function share(part, all)
 {

@@ -17,7 +17,7 @@
 #   postgresql  postgresql: queries whose expressions are all compiled, and with
 #               POSTGRESQL_SOURCE, which is built there, its regression tests
 
-# Functions whose names are put together look unreachable:
+# Functions called by composed names look unreachable:
 # shellcheck disable=SC2317
 
 set -u

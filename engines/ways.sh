@@ -3,12 +3,12 @@
 #
 # usage: ways.sh ENGINE IMAGES DIR PACKAGES OUT [FACTS]
 #
-# Counts in the guest of IMAGES what it costs that nobody samples when ENGINE's programs, in
-# DIR/root, are made fit for it in the ways that the file ENGINE/ways says: instructions, those
-# of the kernel with them, system calls and memory. The libraries are those of PACKAGES.
-# FACTS is where guest.sh or run.sh has left what it has judged, for the shares of complete
-# stacks. OUT gets ways.md, and figures.md for scripts/bench/fill-figures.sh. Fails if what
-# is here costs more than 1 % of the instructions.
+# Counts, in the guest of IMAGES, what ENGINE's programs in DIR/root cost while nobody samples,
+# prepared for sampling in each of the ways that the file ENGINE/ways lists: instructions,
+# including the kernel's, system calls and memory. The libraries are those of PACKAGES. FACTS
+# is where guest.sh or run.sh has left the shares of complete stacks. OUT gets ways.md, and
+# figures.md for scripts/bench/fill-figures.sh. Fails if a way of this project costs more than
+# 1 % of the instructions.
 
 set -eu -o pipefail
 

@@ -4,10 +4,9 @@
 # usage: check.sh SOURCE DIR LIBRARY [SECONDS]
 #
 # Builds LuaJIT from SOURCE in DIR, with the libcodectl that was installed in LIBRARY, a
-# prefix of its own (make install DESTDIR=), and has tests/walk.c look at each part of
-# tests/structure.lua for so long. Fails if a stack was wrong, or if there was less of what
-# is to be seen than there should be. DIR gets figures.md for scripts/bench/fill-figures.sh. It
-# needs no kernel with codectl(2).
+# prefix of its own (make install DESTDIR=), and has tests/walk.c check each part of
+# tests/structure.lua for SECONDS. DIR gets figures.md for scripts/bench/fill-figures.sh.
+# Fails if a stack was wrong, or if too little was seen. Needs no kernel with codectl(2).
 
 set -eu -o pipefail
 

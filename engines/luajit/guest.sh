@@ -3,12 +3,13 @@
 #
 # usage: guest.sh IMAGES PATCHED PLAIN STOCK OUT [SECONDS]
 #
-# Has three LuaJITs run each program of bench/ for so long in the guest of IMAGES, and takes
-# their stacks there: PATCHED, which build.sh has made with the compiler of the guest
-# (CC=codectl-gcc USE_CODECTL=y), PLAIN, made with PATCHES=, and STOCK, Debian's. Fails if with
-# the patches less than 99 % are complete, or less than 99.9 % of those in C that compiled code
-# has called, of which there are to be 500, or if traces have no names. OUT gets what was
-# recorded, and figures.md for scripts/bench/fill-figures.sh.
+# Runs each program of bench/ for SECONDS in the guest of IMAGES, by three LuaJITs, and takes
+# their stacks: PATCHED, which build.sh has made with the compiler of the guest
+# (CC=codectl-gcc USE_CODECTL=y), PLAIN, made with PATCHES=, and STOCK, Debian's. OUT gets
+# what was recorded, and figures.md for scripts/bench/fill-figures.sh. Fails if, with the
+# patches, less than 99 % of the stacks are complete, or less than 99.9 % of those in C that
+# compiled code has called; if there are fewer than 500 of the latter; or if traces have no
+# names.
 
 set -eu -o pipefail
 

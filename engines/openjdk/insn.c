@@ -61,7 +61,7 @@ static const uint16_t two_bytes[256] = {
 	[0xd8 ... 0xfe] = VECTOR,
 };
 
-/* After 0x0f 0x38 and 0x0f 0x3a, where the last ones have to do with general registers. */
+/* Opcodes after 0x0f 0x38 and 0x0f 0x3a; the last ones use general registers. */
 static unsigned int three_bytes(unsigned int map, uint8_t opcode)
 {
 	if (opcode >= 0xf0 || (map == 3 && opcode >= 0x14 && opcode <= 0x17))

@@ -241,7 +241,7 @@ static bool share_granule(const struct stub *left, const struct stub *right)
 	return (left->end - 1) / GRANULE == right->start / GRANULE;
 }
 
-/* Publishes those rows, of code that begins at @whole, that are in the range. */
+/* Publishes the rows in the range; they are of code that begins at @whole. */
 static int publish_part(uint64_t whole, uint64_t start, uint64_t end, const char *name)
 {
 	uint64_t from = start - whole, to = end - whole;

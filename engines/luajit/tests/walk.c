@@ -166,7 +166,7 @@ static bool are_chained(struct frame *const *lua, int nr, int i)
 	void *prev = NULL;
 
 	for (; i < nr; i++) {
-		/* Without prev, a lua_State begins, which runs or has resumed the previous one. */
+		/* Without prev, a lua_State begins: one that runs, or that resumed the last one. */
 		if (prev ? base_of(lua[i]) != raw(prev) : !is_last(lua[i]))
 			return false;
 		prev = cframe_prev((void *)(uintptr_t)base_of(lua[i]));
@@ -175,8 +175,8 @@ static bool are_chained(struct frame *const *lua, int nr, int i)
 }
 
 /*
- * While a frame is entered or left, by the interpreter or by the functions that it calls for
- * a callback, its lua_State does not know it: the previous frame is the last one then.
+ * While the interpreter, or a function that it calls for a callback, enters or leaves a frame,
+ * the frame's lua_State does not know it: its last frame is the previous one.
  */
 static bool are_right(struct frame *const *lua, int nr)
 {

@@ -389,7 +389,7 @@ static void on_signal(int sig, siginfo_t *si, void *context)
 	errno = error;
 }
 
-/* A thread that only samples, a random thread at a random place. */
+/* A thread that interrupts the others in turn, at random places. */
 static void *sample(void *unused)
 {
 	struct timespec pause = { .tv_nsec = 100000 };
