@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests what guest.sh and boot.sh have QEMU run a kernel by: KVM where it works, and by
-# what options and with which words. QEMU is a stand-in, and so is /dev/kvm. Prints TAP.
+# Tests how guest.sh and boot.sh choose what QEMU runs a kernel with: KVM where it works; which
+# options they give it, and what they say. QEMU is a stand-in, and so is /dev/kvm. Prints TAP.
 
 set -u
 
@@ -19,7 +19,7 @@ sed -i "s,/dev/kvm,$work/kvm,g" "$work/top/rig/guest/accel.sh"
 touch "$work/images/"{bzImage-fast,root.squashfs} "$work/debian/"{root.ext4,vmlinuz,initrd}
 printf '#!/bin/sh\necho 2500000\n' > "$work/images/tsc-khz"
 printf '#!/bin/sh\n' > "$work/bin/mksquashfs"
-# Whether a kernel runs is asked with 512M; what is a guest ends well.
+# With 512M, QEMU is asked whether KVM runs a kernel; other guests end well.
 cat > "$work/bin/qemu-system-x86_64" <<'END'
 #!/bin/bash
 case "$*" in

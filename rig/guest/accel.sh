@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# What QEMU runs a kernel by, for scripts that source this and have die.
+# Chooses whether QEMU uses KVM, for scripts that source this and define die.
 
-# kvm_works KERNEL: not every /dev/kvm that can be opened runs one.
+# kvm_works KERNEL - does KVM run it?  Not every /dev/kvm that can be opened does.
 kvm_works()
 {
 	local said
@@ -45,7 +45,7 @@ choose_accel()
 
 emulated="QEMU emulates the machine"
 
-# say_accel - for was_emulated, at the start of a log
+# say_accel - begins a log with what was_emulated looks for
 say_accel()
 {
 	case $accel in

@@ -3,10 +3,10 @@
 #
 # usage: emulator-erred.sh LOG
 #
-# Succeeds if what the kernel died of, by its LOG, is an error of the emulator: QEMU before
-# 8.1 may keep executing the breakpoint by which the kernel patched its code after the
-# breakpoint is gone (docs/testing.md). It is that only if QEMU emulated the machine, an
-# oops for a breakpoint is the first splat, and memory holds none before that address.
+# Succeeds if, by its LOG, the kernel died of an error of the emulator: QEMU before 8.1 may
+# keep executing the breakpoint by which the kernel patched its code after the breakpoint is
+# gone (docs/testing.md). It is this error only if QEMU emulated the machine, an oops for a
+# breakpoint is the first splat, and memory has no breakpoint before that address.
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=accel.sh

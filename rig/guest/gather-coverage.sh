@@ -6,7 +6,7 @@
 # Runs a command in the guest, and stores in /out the branch counts of its programs, and those of
 # the kernel since boot.
 
-# Programs of other users write to the same files.
+# Programs of other users write to the same files, too.
 umask 0
 mkdir -p /out
 chmod 1777 /out

@@ -170,8 +170,8 @@ describe_machine()
 	fi
 	args+=" tsc_early_khz=$khz"
 	args+=" panic_on_warn=1 log_buf_len=4M random.trust_cpu=on printk.time=1"
-	# While Linux identifies the boot CPU it forgets its features; with a fifth
-	# level of page tables KASAN then takes what an interrupt reads for wild.
+	# While Linux identifies the boot CPU, it clears the CPU's features; with five levels of
+	# page tables, KASAN then takes valid reads in an interrupt for wild ones.
 	[ "$kernel" != debug ] || args+=" rcupdate.rcu_cpu_stall_timeout=300 no5lvl"
 	# shellcheck disable=SC2054
 	machine=(
@@ -209,7 +209,7 @@ boot()
 		"${machine[@]}"
 		return
 	fi
-	# Opened here, so that a machine that ends at once leaves no side waiting.
+	# Opened here, so that neither side waits forever if the machine ends at once.
 	exec 3<> "$work/stdout" 4<> "$work/stderr"
 	exec 5< "$work/stdout" 6< "$work/stderr"
 	cat <&5 3>&- 4>&- 6<&- &

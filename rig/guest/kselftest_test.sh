@@ -40,7 +40,7 @@ passes()
 		"ok 2 selftests: codectl: unwind_static_test"
 }
 
-# From now on nothing registers anything.
+# From here on, the kernel registers nothing.
 fails_where_the_kernel_does()
 {
 	echo 0 > /proc/sys/kernel/codectl || return

@@ -6,7 +6,7 @@
 #
 # Runs in the guest a collection of the kernel's selftests, or the tests of glibc in the file
 # COMMANDS, which has names and commands, or only the named ones. SECONDS is the time limit of a
-# test. "PASS: the-run" at the end means that the guest has survived.
+# test. "PASS: the-run" at the end shows that the guest has survived.
 
 kind=$1 seconds=$2 source=$3
 shift 3

@@ -16,7 +16,7 @@
 list=$1 seconds=$2 only=${3:-*}
 
 programs=''
-# Patterns match names of tests, not files.
+# Patterns match the names of tests, not files.
 set -f
 while read -r name path; do
 	case " ${TESTS_DONE:-} " in

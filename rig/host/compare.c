@@ -9,7 +9,7 @@ bool same_loc(const struct unwind_loc *a, const struct unwind_loc *b)
 	       (a->base == b->base && a->off == b->off));
 }
 
-/* If there are any, with the same flags in both. */
+/* Compares the locations, if there are any, with the same flags in both. */
 bool same_locs(const struct unwind_rule *a, const struct unwind_rule *b)
 {
 	return !has_locs(a->flags) ||

@@ -9,8 +9,8 @@
 #include "sframe.h"
 
 /*
- * Removes %UNWIND_RULE_COMMON from a rule of the decoder, as the others do not have it.
- * False if another kind of rule had it.
+ * Removes %UNWIND_RULE_COMMON from a rule of the decoder, since the other rules lack it.
+ * False if a rule of another kind had it.
  */
 static inline bool take_common(struct unwind_rule *rule)
 {

@@ -65,7 +65,7 @@ static struct {
 	} cause[MAX_CAUSES];
 } total;
 
-/* The gap between the FDE before @addr and the one after it, if no other is there. */
+/* The gap between the FDE before @addr and the one after it, if no other FDE is there. */
 static bool find_gap(const struct object *obj, u64 addr, u64 *start, u64 *end)
 {
 	const struct cfi_fde *fdes;

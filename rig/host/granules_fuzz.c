@@ -171,7 +171,7 @@ static void try_code_id(const struct map *map, u32 off)
 		require(ret == -ENODATA);
 }
 
-/* What was found remains, as nothing has changed since. */
+/* A row that was found remains valid, since nothing has changed. */
 static void try_row(const struct map *map, u32 off, const struct truth *truth)
 {
 	struct code_jit_unwind_fre fre;

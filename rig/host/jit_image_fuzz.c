@@ -101,7 +101,7 @@ static void check_right(const struct jit_unwind *jit, int ret,
 		fre->ra_off == row->ra_off && fre->fp_off == row->fp_off);
 }
 
-/* It does not once any of it has changed, or cannot be read. */
+/* A row that was found is no longer valid if any of it has changed, or cannot be read. */
 static void check_remains(const struct jit_unwind *jit,
 			  const struct jit_place *place)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Writes inputs for jit_image_fuzz: the tables of regions of libcodectl, in both
- * directions, in one table and in many, with retired rows and compacted.  And for
- * jit_fuzz recipes for the same rows.  And for granules_fuzz recipes for functions.
+ * directions, in one table and in many, with retired rows and compacted; recipes for the same
+ * rows for jit_fuzz; and recipes for functions for granules_fuzz.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions for the CFI that compilers give few or none of: the assembler makes
- * SFrame and DWARF of it, and the decoder has to find the same in both.  None
- * of them is called.
+ * Functions with CFI that compilers seldom or never emit: the assembler makes SFrame and DWARF
+ * of it, and the decoder has to find the same in both.  None of the functions is called.
  */
 	.text
 
@@ -17,7 +16,7 @@
 	.size	\name, . - \name
 .endm
 
-	/* Marks.  Signal frames: rows that are to be used, one of them flexible, */
+	/* Rows with marks: signal frames whose rows are used, one of them flexible, */
 	func	signal
 	.cfi_signal_frame
 	nop
@@ -39,7 +38,7 @@
 	nop
 	endfunc	signal_outermost
 
-	/* and one for which SFrame has no words: no row at all */
+	/* and one that SFrame cannot express: no row at all */
 	func	signal_beyond
 	.cfi_signal_frame
 	nop
@@ -179,7 +178,7 @@
 	nop
 	endfunc	rows
 
-	/* What SFrame has no words for, whole functions: an expression, */
+	/* Whole functions that SFrame cannot express: by an expression, */
 	func	cfa_expression
 	nop
 	.cfi_escape 0xf, 0x5, 0x77, 0, 0x6, 0x23, 0x8
@@ -192,7 +191,7 @@
 	nop
 	endfunc	ra_expression
 
-	/* or another SP or frame pointer */
+	/* or by another SP or frame pointer */
 	func	fp_undefined
 	nop
 	.cfi_undefined %rbp
@@ -211,7 +210,7 @@
 	nop
 	endfunc	sp_elsewhere
 
-	/* What it need not have words for */
+	/* CFI that SFrame need not express */
 	func	other_expression
 	nop
 	.cfi_escape 0x10, 0xc, 0x5, 0x77, 0, 0x6, 0x23, 0x8

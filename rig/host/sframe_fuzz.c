@@ -69,7 +69,7 @@ static void try_ip(const struct sframe_section *sec, unsigned long ip)
 	check_loc(&rule.fp, true, true);
 }
 
-/* What cannot be read is reported, or not needed. */
+/* A fault is reported, or the unreadable part is not needed. */
 static void try_faults(const struct sframe_section *sec, unsigned long ip)
 {
 	struct unwind_rule rule;

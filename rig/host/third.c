@@ -21,7 +21,7 @@ struct third {
 	u64 section;
 	u64 wrong;
 	u64 *counted;		/* per FDE: bits of the causes seen there */
-	size_t fde;		/* third_next() is here */
+	size_t fde;		/* the position of third_next() */
 	u64 at;
 	bool after;
 };

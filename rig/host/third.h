@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* DWARF CFI as the third voice, and the causes of disagreement. */
+/* Compares with DWARF CFI as a third opinion, and has the causes of disagreement. */
 #ifndef HOST_THIRD_H
 #define HOST_THIRD_H
 

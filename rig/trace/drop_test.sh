@@ -15,7 +15,7 @@ program=$here/truth_load
 "$program" --map > "$work/map"
 result $? "the program says where its functions are"
 
-# There are few task ids, so that each is reused soon.
+# There are few task ids, so that each is soon reused.
 pid_max=$(cat /proc/sys/kernel/pid_max)
 trap 'echo "$pid_max" > /proc/sys/kernel/pid_max; rm -rf "$work"' EXIT
 echo 400 > /proc/sys/kernel/pid_max

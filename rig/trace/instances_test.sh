@@ -111,7 +111,7 @@ removed()
 			usleep 1000
 		done
 		grep -q 'user unwind' "$tracing/instances/gone/trace" || return
-		# every other time without turning anything off before
+		# in every other round, the instance is removed without turning anything off first
 		if [ $((i % 2)) = 0 ]; then
 			rmdir "$tracing/instances/gone" || return
 		else

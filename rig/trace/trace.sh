@@ -18,7 +18,7 @@ says_nothing()
 	! sed 's/^/# /' | grep .
 }
 
-# add_instance NAME - with stacks
+# add_instance NAME - makes an instance that records user stacks
 add_instance()
 {
 	mkdir "$tracing/instances/$1" &&

@@ -149,7 +149,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* A write before execve(), and some more of the next program. */
+/* Writes before execve(), and more in the next program. */
 static void run_child(unsigned int seed)
 {
 	write_some(&seed, 1);
@@ -175,7 +175,7 @@ static bool run_step(unsigned int *seed)
 	pid = fork();
 	if (pid == 0)
 		run_child(next);
-	/* without a thread id left, there is nothing to do but go on */
+	/* without a free thread id, just go on */
 	return pid < 0 || (waitpid(pid, &status, 0) == pid && status == 0);
 }
 

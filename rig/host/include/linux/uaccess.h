@@ -104,7 +104,7 @@ static inline void unwind_user_prefetch(unsigned long addr)
 	user_check_window(addr, 1);
 }
 
-/* Zero, or not. */
+/* Return: 0, or nonzero after a fault. */
 #define get_user(val, ptr)						\
 	((int)copy_from_user(&(val), ptr, sizeof(*(ptr))))
 

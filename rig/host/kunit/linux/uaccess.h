@@ -40,7 +40,7 @@ do {									\
 	(val) = loaded;							\
 } while (0)
 
-/* Zero, or not. */
+/* Return: 0, or nonzero after a fault. */
 #define get_user(val, ptr)						\
 	((int)copy_from_user(&(val), ptr, sizeof(*(ptr))))
 
