@@ -141,14 +141,15 @@ cover_body()
 	done
 }
 
-# What has to be applied first, as git's --base says it; the base is no commit of anybody's.
+# Prints the patches that have to be applied first, in the form of git's --base option, but
+# without a base commit, which nobody else would have.
 prerequisites()
 {
 	git -C "$repo" -c diff.noprefix=false log -p --reverse --no-renames base..sent |
 		git patch-id --stable | sed 's/^\([0-9a-f]*\) .*/prerequisite-patch-id: \1/'
 }
 
-# mail PROJECT NAME COVER - as a series, what was committed since the last one
+# mail PROJECT NAME COVER - writes the commits since the last series as a series
 mail()
 {
 	local out cover=$3 subject
@@ -203,7 +204,7 @@ new_files()
 	cat "$build/linux/.codectl/created"
 }
 
-# Takes away again what later series add to the files of the next commit.
+# Removes what later series add to the files of the next commit.
 hold_back()
 {
 	local later file
@@ -220,7 +221,7 @@ hold_back()
 	done < "$work/later"
 }
 
-# What was held back until now
+# bring PATCH - applies what was held back until now
 bring()
 {
 	grep -v -x -F "$1" "$work/later" > "$work/left" || true
@@ -244,7 +245,7 @@ commit_topic()
 		esac
 	done
 	git -C "$repo" add -A
-	# What is wrong without us does not have it.
+	# Fixes of Linux itself contain nothing of later series.
 	[[ $patch == fix-* ]] || hold_back
 	[ -z "$later" ] || bring "$later"
 	message_of "$patch" "$name" > "$work/message"

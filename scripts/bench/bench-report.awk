@@ -2,9 +2,9 @@
 #
 # usage: gawk -v out=DIR -f bench-report.awk BOUNDS RESULTS.TSV
 #
-# Prints a table for each group of figures, by which runs and of which commits it is,
-# and which of the bounds hold; writes DIR/results.json and DIR/plots/GROUP.dat. Fails
-# if a bound does not hold.
+# Prints a table for each group of figures, with the runs and commits that they are from, and
+# which bounds hold; writes DIR/results.json and DIR/plots/GROUP.dat. Fails if a bound does
+# not hold.
 
 function number(value)
 {
@@ -12,7 +12,7 @@ function number(value)
 	       sprintf("%.3g", value)
 }
 
-# Each run, and each commit, once.
+# Adds the run and the commit to those of the group, unless they are there.
 function note_origin(group, run, commit)
 {
 	if (!noted[group, "run", run]++)

@@ -3,11 +3,11 @@
 #
 # usage: bench.sh BUILDDIR [--images DIR] [--out DIR] [--docs] [NAME...]
 #
-# Runs what rig/bench/runs says, or those runs of it that are named, and
-# writes the figures to BUILDDIR/bench: results.tsv, results.json, report.md and
-# plots; with --docs the tables of docs/performance.md as well. Fails if a bound
-# of rig/bench/bounds is not held, or a run, which the last line names. Each figure
-# has the commit of this tree, or "unknown" if the images are those of DIR.
+# Makes the runs in rig/bench/runs, or only those with a NAME, and writes the figures to
+# BUILDDIR/bench: results.tsv, results.json, report.md and plots; with --docs it also fills the
+# tables of docs/performance.md. Each figure has the commit of this tree, or "unknown" if the
+# images are those of DIR. Fails if a run fails, which the last line names, or if a bound in
+# rig/bench/bounds is missed.
 
 set -u
 
@@ -40,7 +40,7 @@ programs=$build/obj/bench
 mkdir -p "$out/logs" "$programs" || exit 2
 commit=$("$top/scripts/check/tree-commit.sh" "$top")
 [ "$images" = "$build/guest" ] || commit=unknown
-# What is mapped where decides how many pages of a table fault.
+# The layout of mappings decides how many pages of a table fault.
 guest=("$top/rig/guest/guest.sh" --append norandmaps --add "$programs:/bench")
 # The unpatched C library replaces the patched one.
 stock=$build/obj/suites/glibc-before

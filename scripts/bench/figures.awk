@@ -3,10 +3,11 @@
 # usage: awk -v fill=1 -f figures.awk REPORT.MD PAGE.MD
 #        awk -f figures.awk PAGE.MD...
 #
-# Prints the page with the tables of the report, or lists those of pages: page, line, names,
-# command, commits, sum, and the sum that the figures have, with tabs between them; a table of
-# figures without a marker, or a marker of another form, is a "!" and what is wrong.
-# Rows that begin with "promise" are left to test-docs.awk: each names its own command.
+# Prints the page with the tables of the report. Without fill, lists the tables of pages, with
+# tabs between the fields: page, line, names, command, commits, sum, and the sum of the present
+# figures. A table of figures without a marker, and a marker of another form, are listed as
+# "!" and what is wrong. Rows that begin with "promise" are left to test-docs.awk: each names
+# its own command.
 #
 # A table is between
 #
@@ -14,10 +15,10 @@
 #   <!-- end -->
 #
 # and in a report after "## NAME" and "`COMMAND` at COMMIT...", as rows or within ``` lines.
-# Several names of one column become one table. A table of which the report has not all names,
-# runs of the benchmark or rows stays as it is. Figures that are typed change the sum.
+# Several names in one column become one table. A table stays as it is if the report lacks one
+# of its names, rows or runs of the benchmark. Editing figures by hand changes the sum.
 
-# Of the figures alone: words may change.
+# The sum of the figures alone: words may change.
 function sum_of(text,	i, c, sum)
 {
 	for (i = 1; i <= length(text); i++) {
@@ -45,7 +46,7 @@ function read_marker(line,	i, n, part)
 			sum = part[i]
 }
 
-# --- filling
+# A column's head is the part of its name after the first "-", or else the unit.
 
 # The unit says it if the name does not.
 function joined(name, n,	i, c, g, heads, text)
@@ -67,7 +68,7 @@ function joined(name, n,	i, c, g, heads, text)
 	return text
 }
 
-# Those of list that text has not are added.
+# Adds what text lacks of list.
 function union(text, list, between,	i, n, part)
 {
 	n = split(list, part, between)
@@ -86,7 +87,7 @@ function runs_of(command,	runs)
 	return runs " "
 }
 
-# Why a table cannot be filled, or nothing.
+# Return: why a table cannot be filled, or "".
 function lacks(name, n,	i, have, part)
 {
 	for (i = 1; i <= n; i++) {
@@ -103,7 +104,7 @@ function lacks(name, n,	i, have, part)
 	return ""
 }
 
-# A row of the page that the table has not; runs of the benchmark are known to be all there.
+# A row of the page that the report lacks; the runs of the benchmark are known to be complete.
 function lost_row(name, n,	c, i, nr, part, cell)
 {
 	if (n > 1 || command == "" || command ~ /^make bench/)
@@ -111,7 +112,7 @@ function lost_row(name, n,	c, i, nr, part, cell)
 	nr = split(old, part, "\n")
 	for (i = 1; i <= nr; i++) {
 		split(part[i], cell, / *\| */)
-		# The head of the table is no row.
+		# The head of the table does not count.
 		if (part[i + 1] ~ /^\|--/)
 			continue
 		for (c = 1; c <= cases[names] && row[names, c] != cell[2]; c++)
@@ -180,7 +181,7 @@ function list(what)
 	printf "%s\t%d\t%s\n", FILENAME, line, what
 }
 
-# Each marker has its end, and is not within another one's.
+# Each marker needs an end, before the next marker.
 function end_marker()
 {
 	if (marked)
@@ -188,7 +189,7 @@ function end_marker()
 	marked = 0
 }
 
-# In a cell that is not the first.
+# Does a cell other than the first have figures?
 function has_figures(line)
 {
 	sub(/^\|[^|]*/, "", line)

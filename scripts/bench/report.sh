@@ -3,8 +3,8 @@
 #
 # usage: report.sh NAME COMMAND COMMIT < OUTPUT
 #
-# Prints the table that is in the output as a report for fill-figures.sh. COMMIT is what
-# ../check/tree-commit.sh has said before COMMAND has measured.
+# Prints the table in OUTPUT as a report for fill-figures.sh. COMMIT is the output of
+# ../check/tree-commit.sh from before COMMAND has measured.
 
 set -eu
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Linked with --wrap=_exit: writes the counts of a child that calls _exit(), too, and lets a
- * program write its counts despite its file limits.
+ * Linked with --wrap=_exit: a child that calls _exit() writes its counts as well, and a program
+ * can write its counts despite its file limits.
  */
 #include <sys/resource.h>
 

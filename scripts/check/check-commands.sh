@@ -4,9 +4,9 @@
 # usage: check-commands.sh TOP [BUILDDIR]
 #
 # Runs the commands of README and of the guide exactly as written, in a directory that has all of
-# TOP and programs with the names that they use; those that build by hand, from ./bootstrap on,
-# run in a clone. All of them take hours: COMMANDS is a pattern of those to run. For the others,
-# and for all without BUILDDIR, it only checks that they exist. Prints TAP, with the output of
+# TOP, and programs with the names that they use. Commands to build by hand, from ./bootstrap
+# on, run in a clone. All commands take hours: COMMANDS is a pattern of those to run; the others,
+# and all of them without BUILDDIR, are only checked to exist. Prints TAP, with the output of
 # commands as comments.
 
 # Functions are called by name.

@@ -30,7 +30,7 @@ source_of()
 	*_kunit) file=kernel/src/kernel/unwind/tests/$1.c ;;
 	*.sh) file=$(ls rig/{trace,guest}/"$1" jit-demo/tests/"$1" tools/tests/"$1" 2> /dev/null) ;;
 	check-dmesg-test) file=rig/guest/$1.sh ;;
-	# What is linked in other ways.
+	# Programs that are linked in other ways.
 	*_now_test) file=$(ls selftests/*/"${1%_now_test}_test.c" 2> /dev/null) ;;
 	*_attached_test) file=$(ls selftests/*/"${1%_attached_test}_test.c" 2> /dev/null) ;;
 	*) file=$(ls {selftests/*,tools/tests}/"$1".c 2> /dev/null) ;;

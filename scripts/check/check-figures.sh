@@ -3,11 +3,11 @@
 #
 # usage: check-figures.sh [--ages] TOP
 #
-# Checks tables of figures in pages: each has a marker, as scripts/bench/figures.awk
-# describes, and the figures that were filled in; its commits are in the history of TOP, and
-# what it measures has had no more changes since than figures.list permits. Prints what is
-# wrong, with the command that renews the table, and with --ages how old each table is.
-# Without a history, or with a part of one, it says what it cannot check.
+# Checks the tables of figures in pages: each has a marker, as scripts/bench/figures.awk
+# describes, and the figures that were filled in; its commits are in the history of TOP; and
+# what it measures has changed no more often since than figures.list permits. Prints what is
+# wrong, with the command that renews the table, and with --ages how old each table is. Without
+# a complete history, says what it cannot check.
 
 set -u
 

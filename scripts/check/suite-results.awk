@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Turns the output of the kernel's run_kselftest.sh or glibc's evaluate-test.sh into
-# lines "pass|fail|skip NAME". The result of a part of a test comes before that of the test, with
-# one more "# " in front; it is named TEST/PART. Parts of names that differ from run to run,
-# such as addresses, are left out.
+# lines "pass|fail|skip NAME". The result of a part of a test comes before that of the test,
+# with one more "# " in front, and is named TEST/PART. Parts of names that differ from run to
+# run, such as addresses, are left out.
 
 function add(status, name)
 {
@@ -21,7 +21,7 @@ function flush(name,	i)
 	parts = 0
 }
 
-# Results that are nested deeper than this one are its parts.
+# Earlier results that are nested deeper are parts of this one.
 function hold(depth, status, name,	i)
 {
 	for (i = parts; i > 0 && part_depth[i] > depth; i--) {

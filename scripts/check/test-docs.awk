@@ -24,7 +24,7 @@ function begin_program(name)
 	result = name ~ /^kunit-/ ? "^    (not )?ok [0-9]" : "^(not )?ok [0-9]"
 }
 
-# Return: the number of its results, linked in @ways ways; 0 if one of these has none.
+# Return: the number of results of a program, linked in @ways ways; 0 if one way has none.
 function results_of(name, ways,	sum, i, linked)
 {
 	if (!(name in nr) && ("libcodectl-" name) in nr)

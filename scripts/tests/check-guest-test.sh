@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tests that check-guest.sh continues after one kind of oops only, once, and reports it. The guest
-# is a stand-in: its first boot leaves the console and the results of a test case, the second
-# one those of a clean run. Prints TAP.
+# Tests that check-guest.sh continues after one kind of oops only, and only once, and reports it.
+# The guest is a stand-in: its first boot leaves the console and the results of a test case, the
+# second boot those of a clean run. Prints TAP.
 
 set -u
 

@@ -33,7 +33,7 @@ typed=$(grep -n -E '[0-9] ?(ns|µs|insns)\b' README.md docs/testing.md docs/dema
 [ -z "$typed" ]
 result $? "figures of the benchmark are written in one place${typed:+, not in $typed}"
 
-# What two pages say is the same.
+# Facts that two pages state must agree.
 here=$(grep -o -E 'takes[[:space:]]+[0-9]+ minutes' <(tr '\n' ' ' < README.md))
 there=$(grep -o -E 'takes[[:space:]]+[0-9]+ minutes' <(sed '/^|/d' docs/testing.md | tr '\n' ' ') | sed 1q)
 echo "# README: check $here; docs/testing.md: $there"
@@ -102,7 +102,7 @@ done <<< "$commands")
 [ -z "$missing" ]
 result $? "... which packages.sh runs as they stand there${missing:+, but for $missing}"
 
-# The container takes its packages from quickstart, and its page has what run.sh reads.
+# The container takes its packages from quickstart; its page lists what run.sh reads.
 recipe=packaging/container/Containerfile runner=packaging/container/run.sh
 grep -q 'quickstart install' $recipe && ! grep -q -E 'apt(-get)?( -[^ ]*)* install' $recipe
 result $? "the container has no list of packages of its own"

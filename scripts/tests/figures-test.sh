@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Tests that tables of figures are filled in from reports, and that check-figures.sh finds
-# those that were not, or a long time ago. Prints TAP.
+# tables that were not filled in, or too long ago. Prints TAP.
 #
 # The names of commands stand between such quotes in reports:
 # shellcheck disable=SC2016

@@ -455,7 +455,7 @@ tables "tables that are wrong" 1 '^FAILED: .*larger'
 rm "$work/root/usr/lib/libLLVM.so.19.1"
 tables "an image without the largest library" 1 '^FAILED: .*there is a libLLVM'
 
-# shares NAME STATUS SAMPLES COMPLETE CALLED COMPLETE - for a recording that must be complete
+# shares NAME STATUS SAMPLES COMPLETE CALLED CALLED-COMPLETE - for a recording that is judged
 shares()
 {
 	printf '%s\n' "samples $3" "complete $4" "called $5" "called-complete $6" > "$work/new.facts"

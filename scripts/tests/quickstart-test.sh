@@ -69,7 +69,7 @@ expect()
 	result $? "$1"
 }
 
-# expect_all NAME STATUS SAID DIRECTORY VERB... - 125 of those that run a guest
+# expect_all NAME STATUS SAID DIRECTORY VERB... - the status of verbs that run a guest is 125
 expect_all()
 {
 	local verb
@@ -195,7 +195,7 @@ test_two()
 	wait $!
 	result $? "then comes one that has waited"
 
-	# Its make is left, and is as much in the way.
+	# The make of a killed quickstart still runs, and uses the directory.
 	hold "$work/busy"
 	kill -KILL $first
 	wait $first 2> /dev/null
