@@ -94,7 +94,7 @@ static struct process_id this_process(uint64_t life)
 	return (struct process_id){ getpid(), life };
 }
 
-/* A frame as either. */
+/* The text of a frame, folded or for people. */
 static char *frame_text_of(struct frames *frames, struct frame frame, bool fold,
 			   struct process_id process)
 {

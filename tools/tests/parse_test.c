@@ -490,7 +490,7 @@ static void names_of_the_trace(void)
 	CHECK(parse_name(&record, &raw, start + 4));
 	CHECK(record.copy == 1 && record.id == 2 && record.start == 3 && record.len == 4);
 	CHECK(record.pid == 5 && record.action == NAME_RETIRE && !strcmp(record.name, "fib"));
-	/* Somewhere else, and unterminated. */
+	/* The name at another offset, and unterminated. */
 	raw.distance = 1;
 	raw.text_len = 2;
 	CHECK(parse_name(&record, &raw, start + 3) && !strcmp(record.name, "ib"));

@@ -192,7 +192,7 @@ static void what_may_be_over_is_tried_again(void)
 	CHECK(seconds_until_tried(EEXIST) > STALE_SECONDS);
 	settle(&a, &file, unmade);
 	settle(&a, &file, NULL);
-	/* Soon, if nothing is wrong with the file. */
+	/* The file is tried again soon if nothing is wrong with it. */
 	settle(&a, &file, "No space left on device");
 	CHECK(!file.hopeless && file.failed == 3);
 	file.known.lasting = true;
