@@ -46,7 +46,7 @@ function parts.gsub()
   assert(#r == #s and n > 0)
 end
 
--- Each has its own C frames, above those of its resumer.
+-- Each coroutine has its own C frames, above those of its resumer.
 function parts.coroutine()
   local function nested(n)
     return coroutine.wrap(function()
@@ -130,7 +130,7 @@ function parts.flush()
   jit.flush()
 end
 
--- Code until no more fits, in areas each below the previous one; then all of it is freed.
+-- Compiles until no more code fits, in areas each below the previous one; then frees it all.
 jit.opt.start("sizemcode=4", "maxmcode=512", "hotloop=10")
 if part ~= "areas" then jit.opt.start("sizemcode=64", "hotloop=56") end
 function parts.areas()
