@@ -39,7 +39,8 @@ mkdir -p "$out/flame" "$work/job" "$dir/root/var/tmp/judged"
 out=$(realpath "$out") work=$(realpath "$work")
 trap 'rm -rf "$dir/root/var/tmp/judged"' EXIT
 
-cp -r "$here/$engine"/* "$machine/hand_over.sh" "$packages"/codectl_*.deb "$packages"/libcodectl*.deb "$work/job"
+cp -r "$here/$engine"/* "$machine"/{await_tables,hand_over}.sh \
+	"$packages"/codectl_*.deb "$packages"/libcodectl*.deb "$work/job"
 if [ -x "$here/$engine/prepare" ]; then
 	"$here/$engine/prepare" "$dir" "$packages" "$work/job"
 fi

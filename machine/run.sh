@@ -63,7 +63,8 @@ make_job()
 	local setting
 
 	mkdir "$work/job"
-	cp "$here"/matrix/* "$here/hand_over.sh" "$here/../scripts/check/tap.sh" "$agree/stackdump" "$work/job"
+	cp "$here"/matrix/* "$here"/{await_tables,hand_over}.sh "$here/../scripts/check/tap.sh" \
+		"$agree/stackdump" "$work/job"
 	cp "$packages"/linux-image-*.deb "$packages"/codectl_*.deb "$packages"/libcodectl*.deb \
 		"$work/job" || die "packages are missing in $packages"
 	for setting; do

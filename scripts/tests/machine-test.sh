@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Tests the programs that judge the stacks of the Debian machine: which stacks are complete,
-# according to the mappings that perf reports, where the others end, and the table. Prints TAP.
+# according to the mappings that perf reports, where the others end, and the table. Also how
+# its jobs wait for tables. Prints TAP.
 
 set -u
 
@@ -488,6 +489,58 @@ ways()
 ways "what one per cent costs" 0 preload 1010000
 ways "... what costs more" 1 agent 1010001
 ways "... what others cost" 0 'perf map' 2000000
+
+# awaits NAME STATUS TIME LIMIT [COMMAND...] - standard input has the service's CPU time and state,
+# a line for each five seconds; the clock stands still except in sleep. Only a failure says something.
+awaits()
+{
+	cat > "$work/states"
+	# shellcheck disable=SC2317
+	(
+		unset SECONDS
+		SECONDS=0
+		sleep()
+		{
+			SECONDS=$((SECONDS + $1))
+			[ $SECONDS -lt 1000 ] || exit 2
+		}
+		late() { [ "$SECONDS" -ge 20 ]; }
+		systemctl()
+		{
+			local used state
+
+			IFS=, read -r used state < <(sed -n "$((SECONDS / 5 + 1))p" "$work/states")
+			case $* in
+			'show -P CPUUsageNSec codectl-attach') echo "$used" ;;
+			'-q is-active codectl-attach') [ "$state" = active ] ;;
+			*) exit 2 ;;
+			esac
+		}
+		# shellcheck source=../../machine/await_tables.sh
+		. "$machine/await_tables.sh"
+		await_tables "${@:4}" 2> "$work/said"
+		[ "$? $SECONDS $(wc -l < "$work/said")" = "$2 $3 $2" ]
+	)
+	result $? "$1"
+}
+
+awaits "tables are there once the service is ready" 0 20 100 <<-END
+	[not set],inactive
+	50000000,activating
+	60000000,activating
+	70000000,activating
+	80000000,active
+END
+awaits "... and it and its children do nothing" 0 15 100 \
+	< <(printf '%s,active\n' 4000000000 9000000000 9100000000 9199999999)
+awaits "... since it has been restarted" 0 10 100 < <(printf '%s,active\n' 9000000000 100 200)
+awaits "... and what else is wanted is there" 0 20 100 late < <(yes 5,active | head -n 9)
+awaits "a service that works on is not waited for any longer" 1 30 30 \
+	< <(seq -f '%.0f,active' 0 100000000 900000000)
+grep -q 'has not made its tables in 30 seconds' "$work/said"
+result $? "... which is said"
+awaits "... nor is one that does not run" 1 30 30 < <(yes '[not set],failed' | head -n 9)
+awaits "... nor what is not there" 1 30 30 false < <(yes 5,active | head -n 9)
 
 # A stand-in for the machine, which prints a given console for each boot.
 mkdir -p "$work/paper/machine" "$work/paper/rig" "$work/bin"
