@@ -27,7 +27,7 @@ find_signer()
 		signer="$(git -C "$top" config user.name || true) <$(git -C "$top" config user.email || true)>"
 	fi
 	[[ $signer =~ ^(.+)\ \<(.+@.+)\>$ ]] ||
-		die "who signs off? Set user.name and user.email of git, or give 'NAME <ADDRESS>'"
+		die "no name to sign off with: set user.name and user.email of git, or give 'NAME <ADDRESS>'"
 	export GIT_AUTHOR_NAME=${BASH_REMATCH[1]} GIT_AUTHOR_EMAIL=${BASH_REMATCH[2]}
 	export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
 	# The same input results in the same patches at any time.

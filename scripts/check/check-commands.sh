@@ -106,7 +106,7 @@ is_there()
 		"make "*) targets "${words[@]:1}" || return ;;
 		make | "mkdir build" | "cd build" | ../configure) ;;
 		./*) [ -x "${words[0]}" ] || [ "${words[0]}" = ./configure ] || return ;;
-		*) echo "who runs it? $part"; return 1 ;;
+		*) echo "nothing here runs this: $part"; return 1 ;;
 		esac
 	done < <(sed -e "s/'[^']*'//g" -e 's/ && /\n/g' <<< "$1")
 }

@@ -91,7 +91,7 @@ if [ $status -ne 0 ] && "$top/rig/guest/emulator-erred.sh" "$console"; then
 		run_rest
 		status=$?
 	else
-		echo "check-guest: QEMU erred twice in these results, which is once too often"
+		echo "check-guest: QEMU erred twice in these results: only one such error is allowed"
 	fi
 fi
 if [ $status -ne 0 ]; then
