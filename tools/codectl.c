@@ -3,9 +3,11 @@
  * codectl: shows which code is registered, what covers an address, and the user stacks
  * of events, and reports on them; makes tables for files that have none.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sframe/store.h"
 #include "tool.h"
@@ -143,8 +145,24 @@ int cmd_attach(int argc, char **argv)
 }
 #endif
 
+/*
+ * What is opened later must not become standard output or error, and get messages.  Using
+ * those that were closed still fails.
+ */
+static void fill_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_PATH);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
+	fill_descriptors();
 	/*
 	 * If the end of children is ignored nobody is notified, and their ids may be
 	 * reused.

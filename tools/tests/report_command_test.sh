@@ -110,6 +110,13 @@ what_cannot_be_done()
 		! report "$dir/a" > /dev/full
 }
 
+# Without standard error the file would be opened in its place.
+messages_go_into_no_file()
+{
+	! PATH=/nonexistent "$CODECTL" record --cpu --no-attach --folded "$dir/folded" 2>&- &&
+		[ -e "$dir/folded" ] && [ ! -s "$dir/folded" ]
+}
+
 notes_are_said()
 {
 	expect 0 "$dir/a: 3 records lost" "$dir/a" &&
@@ -257,6 +264,7 @@ cp "$dir/a" "$dir/b"
 run "exit status 2 where it is called otherwise" wrong_calls
 run "files that are no recordings" no_recordings
 run "what cannot be done is said" what_cannot_be_done
+run "messages go into no file" messages_go_into_no_file
 run "so is what a recording lacks" notes_are_said
 run "tables" tables
 run "filters" filters
