@@ -82,6 +82,20 @@ struct symbols *symbols_new(void)
 
 /* -------------------------------------------------------------------- holders */
 
+/* Holders that were given up, and may not have ended. */
+static pid_t *given_up;
+static size_t nr_given_up;
+
+static void reap_given_up(void)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < nr_given_up; i++)
+		if (!waitpid(given_up[i], NULL, WNOHANG))
+			given_up[left++] = given_up[i];
+	nr_given_up = left;
+}
+
 /* It may not even end: nobody waits for that. */
 static void give_up(struct holder *holder)
 {
@@ -90,7 +104,9 @@ static void give_up(struct holder *holder)
 	close(holder->channel);
 	holder->channel = -1;
 	kill(holder->pid, SIGKILL);
-	waitpid(holder->pid, NULL, WNOHANG);
+	given_up = need(reallocarray(given_up, nr_given_up + 1, sizeof(*given_up)));
+	given_up[nr_given_up++] = holder->pid;
+	reap_given_up();
 }
 
 static void __attribute__((noreturn)) run(int channel, pid_t parent)
@@ -106,6 +122,7 @@ static void start(struct holder *holder)
 	pid_t parent = getpid();
 	int ends[2];
 
+	reap_given_up();
 	holder->channel = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return;

@@ -3,6 +3,7 @@
  * Names in files: which files are opened, the debugging information of this program, and faulty
  * files, readers and holders.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -554,6 +555,25 @@ static void answers_with_too_much(void)
 	free(name);
 }
 
+/* A program that runs for days starts many. */
+static void holders_leave_no_zombies(void)
+{
+	struct symbols *symbols = symbols_new();
+	char *path = own_path();
+	siginfo_t info;
+	pid_t holder;
+
+	add_path(symbols, path);
+	holder = last_child();
+	symbols_free(symbols);
+	waitid(P_PID, holder, &info, WEXITED | WNOWAIT);
+	symbols = symbols_new();
+	add_path(symbols, path);
+	CHECK(holder && kill(holder, 0) && errno == ESRCH);
+	symbols_free(symbols);
+	free(path);
+}
+
 int main(void)
 {
 	in_cpp();
@@ -573,6 +593,7 @@ int main(void)
 	RUN(damaged_files);
 	RUN(a_holder_that_waits_for_ever);
 	RUN(a_holder_that_is_killed);
+	RUN(holders_leave_no_zombies);
 	RUN(the_map_of_a_process_that_ends);
 	RUN(maps_that_are_none);
 	RUN(answers_as_they_were_written);
