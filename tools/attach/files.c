@@ -89,13 +89,18 @@ static bool is_owners(const struct files *files, pid_t pid)
 	return !files->of_one || (owner_of(pid, &owner) && owner == files->owner);
 }
 
-/* Without asking the server of the file system, which need not answer. */
-static bool is_known_already(struct files *files, int at)
+/*
+ * Is it no file, but a device, which notices that it is opened, or known already?  Found out
+ * without asking the server of the file system, which need not answer.
+ */
+static bool need_not_be_opened(struct files *files, int at)
 {
 	struct statx st;
 
-	return !statx(at, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_CTIME,
-		      &st) &&
+	if (statx(at, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+		  STATX_TYPE | STATX_INO | STATX_CTIME, &st))
+		return false;
+	return !S_ISREG(st.stx_mode) ||
 	       is_known(files, makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino,
 			(struct timespec){ st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec });
 }
@@ -107,7 +112,7 @@ static bool add_mapped(struct files *files, pid_t pid, int at, const char *name)
 	bool good;
 
 	/* It may have become another user's since: then what is mapped here would, too. */
-	if (is_known_already(files, at) || files->only_looks || !is_owners(files, pid))
+	if (need_not_be_opened(files, at) || files->only_looks || !is_owners(files, pid))
 		return true;
 	path = format("/proc/self/fd/%d", at);
 	good = add(files, path, name, false);

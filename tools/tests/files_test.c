@@ -2,6 +2,8 @@
 /* The files that a process has mapped, with a stand-in for the lookup of its owner. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -92,6 +94,27 @@ static void only_looked_at(void)
 	forget(&files);
 }
 
+/* Opening it may have effects. */
+static void no_device_is_opened(void)
+{
+	struct files files = { .of_one = true, .owner = OWNER };
+	const size_t size = getpagesize();
+	int device = open("/dev/zero", O_RDONLY | O_CLOEXEC), opened = inotify_init1(IN_NONBLOCK);
+	char *mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, device, 0), event[512];
+
+	owners = 2;
+	asked = 0;
+	CHECK(mapped != MAP_FAILED && inotify_add_watch(opened, "/dev/zero", IN_OPEN) > 0);
+	files_add_mapping(&files, getpid(), (unsigned long)mapped, (unsigned long)mapped + size,
+			  "name");
+	CHECK(asked && !files.nr && !files.unopened);
+	CHECK(read(opened, event, sizeof(event)) < 0 && errno == EAGAIN);
+	forget(&files);
+	munmap(mapped, size);
+	close(device);
+	close(opened);
+}
+
 /* Without a descriptor, all processes have to be scanned again. */
 static void no_descriptor_left(void)
 {
@@ -142,6 +165,7 @@ int main(void)
 	RUN(of_another_since);
 	RUN(known_already);
 	RUN(only_looked_at);
+	RUN(no_device_is_opened);
 	RUN(no_descriptor_left);
 	return check_end();
 }
