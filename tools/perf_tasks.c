@@ -350,6 +350,7 @@ static uint32_t file_of(struct perf_tasks *tasks, const struct perf_record *reco
 		.major = record->mmap.major, .minor = record->mmap.minor,
 	};
 
+	tasks->left_out += !file.path;
 	if (!file.path || (!file.inode && strcmp(file.path, "[vdso]")))
 		return FILE_NONE;
 	return pool_intern(&tasks->files, &file);

@@ -209,6 +209,34 @@ static void keeps_no_more_than_it_may(void)
 	cpu_samples_max_nodes = nodes;
 }
 
+/* A program may call itself anything, and often. */
+static void counts_files_without_room_for_their_names(void)
+{
+	struct cpu_samples *samples = cpu_samples_new(false);
+	static char name[1 << 20];
+	const struct perf_record named = {
+		.kind = PERF_KIND_COMM, .pid = 1, .tid = 1, .comm.name = name,
+	};
+	const struct perf_record mapped = {
+		.kind = PERF_KIND_MMAP, .pid = 1, .tid = 1,
+		.mmap = { .start = 0x1000, .len = 0x1000, .inode = 1, .path = "/bin/demo" },
+	};
+
+	memset(name, 'n', sizeof(name) - 1);
+	for (int i = 0; i < 128; i++) {
+		*name = 1 + i;
+		cpu_samples_take(samples, &named);
+	}
+	while (*name) {
+		name[strlen(name) / 2] = '\0';
+		cpu_samples_take(samples, &named);
+	}
+	CHECK(!cpu_samples_unnamed(samples));
+	cpu_samples_take(samples, &mapped);
+	CHECK(cpu_samples_unnamed(samples) == 1);
+	cpu_samples_free(samples);
+}
+
 static void forgets_samples_and_goes_on(void)
 {
 	struct cpu_samples *samples = cpu_samples_new(false);
@@ -367,6 +395,7 @@ int main(void)
 	RUN(knows_the_kernel_from_idle);
 	RUN(leaves_out_guests_and_odd_marks);
 	RUN(keeps_no_more_than_it_may);
+	RUN(counts_files_without_room_for_their_names);
 	RUN(forgets_samples_and_goes_on);
 	RUN(names_functions_and_lines);
 	RUN(names_code_of_two_processes_with_one_number);
