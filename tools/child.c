@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@ void child_prepare(struct child *child, char **command)
 {
 	int gate[2], error[2];
 
-	if (pipe2(gate, O_CLOEXEC) || pipe2(error, O_CLOEXEC))
+	/* No signal comes from writing to a socket. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) || pipe2(error, O_CLOEXEC))
 		die("cannot make a pipe: %s", strerror(errno));
 	fflush(stdout);
 	child->pid = fork();
@@ -46,7 +48,7 @@ void child_release(struct child *child, const char *name)
 {
 	int error;
 
-	if (write(child->gate, "", 1) != 1)
+	if (send(child->gate, "", 1, MSG_NOSIGNAL) != 1)
 		die("cannot run %s: it was killed", name);
 	close(child->gate);
 	if (read(child->error, &error, sizeof(error)) == sizeof(error))

@@ -8,7 +8,7 @@
 /* The recorded command. */
 struct child {
 	pid_t pid;		/* 0 if there is none */
-	int gate, error;	/* pipes: it may start; why it could not */
+	int gate, error;	/* it may start; why it could not */
 	int status;		/* once it has ended, as from waitpid() */
 };
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <stddef.h>
+
 #include "interrupt.h"
 #include "symbol.h"
 
@@ -21,9 +23,14 @@ void interrupt_catch_also(int signal)
 
 void interrupt_catch(void)
 {
+	struct sigaction hangup;
+
 	interrupt_catch_also(SIGINT);
 	interrupt_catch_also(SIGTERM);
-	interrupt_catch_also(SIGHUP);
+	/* Whoever has it ignored, as nohup does, wants that. */
+	sigaction(SIGHUP, NULL, &hangup);
+	if (hangup.sa_handler != SIG_IGN)
+		interrupt_catch_also(SIGHUP);
 }
 
 void interrupt_names(void)

@@ -10,7 +10,7 @@
 
 extern volatile sig_atomic_t interrupted;
 
-/* SIGINT, SIGTERM and SIGHUP interrupt from here on. */
+/* SIGINT, SIGTERM and, unless it is ignored, SIGHUP interrupt from here on. */
 void interrupt_catch(void);
 
 /* So does this signal. */

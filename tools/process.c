@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +46,18 @@ uint64_t process_start(pid_t pid)
 
 	read_stat(pid, rest, sizeof(rest));
 	return field(rest, 22);
+}
+
+int process_open(pid_t pid)
+{
+	return syscall(SYS_pidfd_open, pid, 0);
+}
+
+bool process_has_ended(int process)
+{
+	struct pollfd ended = { .fd = process, .events = POLLIN };
+
+	return process < 0 || poll(&ended, 1, 0) == 1;
 }
 
 bool process_runs(pid_t pid, uint64_t *ticks)

@@ -18,6 +18,12 @@ uint64_t process_start(pid_t pid);
 /* That in ns of CLOCK_REALTIME, as this is set now. */
 uint64_t process_start_time(uint64_t start);
 
+/* A descriptor of the process with that id; -1 if there is none. */
+int process_open(pid_t pid);
+
+/* Also if nobody has waited for it; but not while it has threads.  @process may be -1. */
+bool process_has_ended(int process);
+
 /*
  * Does it run, or wait for a CPU, as opposed to anything else?  Stores how many clock ticks
  * of CPU time it has taken.

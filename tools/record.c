@@ -15,6 +15,7 @@
 #include "child.h"
 #include "code_names.h"
 #include "interrupt.h"
+#include "process.h"
 #include "report/writers.h"
 #include "record_cpu.h"
 #include "record_options.h"
@@ -41,6 +42,7 @@ struct recording {
 	struct kernel_layout kernel_layout;	/* nor kernel stacks */
 	struct attach_child attach;
 	pid_t child;
+	int process;		/* the one that is recorded, with its threads; -1: it has ended */
 	uint64_t released;	/* when it had become the command, in ns */
 	pid_t waiter;		/* whose waits are recorded; 0: nobody's, or everybody's */
 	struct blocked *blocked;	/* its threads that wait at the end, or NULL */
@@ -327,11 +329,12 @@ static void pause_ms(int milliseconds)
 
 /* ---------------------------------------------------------------- recording */
 
-static bool has_ended(const struct record_options *options, struct child *child)
+static bool has_ended(const struct recording *recording, const struct record_options *options,
+		      struct child *child)
 {
 	if (options->command)
 		return child_has_ended(child);
-	return options->pid && kill(options->pid, 0) && errno == ESRCH;
+	return options->pid && process_has_ended(recording->process);
 }
 
 static void end(struct recording *recording)
@@ -351,7 +354,7 @@ static void record(struct recording *recording, const struct record_options *opt
 		recording->end = now() + options->duration;
 	while (!must_stop(recording) && !ended) {
 		pause_ms(PERIOD_MS);
-		ended = has_ended(options, child);
+		ended = has_ended(recording, options, child);
 		read_buffers(recording);
 	}
 	/* Before that is told to end. */
@@ -433,7 +436,7 @@ static void note_losses(struct recording *recording)
 		     "records of the trace could not be made out");
 }
 
-static void report(struct recording *recording, const struct outputs *outputs,
+static void report(struct recording *recording, struct outputs *outputs,
 		   const struct record_options *options)
 {
 	const struct event_names names = { describe_event, &recording->session, recording->kernel };
@@ -446,8 +449,7 @@ static void report(struct recording *recording, const struct outputs *outputs,
 	recording->left_out += stacks_fill(recording->stacks, recording->frames, &names,
 					   recording->profile);
 	select_unit(&selection);
-	different = listing_write(&selection, outputs->recording ? NULL : stdout);
-	finish_output();
+	different = outputs_list(outputs, &selection);
 	fprintf(stderr, "codectl: %lu events, %lu with their stack (%zu different)\n",
 		counts->events - recording->ours, counts->joined - recording->ours, different);
 	note_losses(recording);
@@ -509,10 +511,12 @@ static void start(struct recording *recording, const struct record_options *opti
 		session_follow_thread(session, child->pid);
 		recording->waiter = options->wait ? child->pid : 0;
 	} else if (options->pid) {
+		struct process_id process = stacks_process(recording->stacks, options->pid,
+							   options->pid);
+
+		recording->process = process_open(process.pid);
 		/* It may have ended when its first stack is read. */
-		frames_note_process(recording->frames,
-				    stacks_process(recording->stacks, options->pid,
-						   options->pid));
+		frames_note_process(recording->frames, process);
 		session_follow_process(session, options->pid);
 		recording->waiter = options->wait ? options->pid : 0;
 	} else {

@@ -99,7 +99,7 @@ static void tell_losses(struct recording *recording, unsigned long refused)
 		     "records of perf could not be made out");
 }
 
-static void report(struct recording *recording, const struct outputs *outputs)
+static void report(struct recording *recording, struct outputs *outputs)
 {
 	struct selection selection = select_all(recording->profile);
 	struct cpu_counts counts;
@@ -109,8 +109,7 @@ static void report(struct recording *recording, const struct outputs *outputs)
 	interrupt_names();
 	refused = cpu_samples_fill(recording->samples, recording->profile);
 	select_unit(&selection);
-	different = listing_write(&selection, outputs->recording ? NULL : stdout);
-	finish_output();
+	different = outputs_list(outputs, &selection);
 	counts = cpu_samples_counts(recording->samples);
 	fprintf(stderr, "codectl: %lu events, %lu with their stack (%zu different)\n",
 		counts.events, counts.events - counts.no_stack - counts.left_out, different);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include <signal.h>
+#include <string.h>
 
 #include "record_outputs.h"
 #include "report/output.h"
@@ -14,6 +16,18 @@ struct outputs outputs_open(const struct record_options *options)
 		.svg = output_open(options->svg),
 		.recording = output_open_private(options->recording),
 	};
+}
+
+size_t outputs_list(struct outputs *outputs, const struct selection *selection)
+{
+	size_t different;
+
+	signal(SIGPIPE, SIG_IGN);
+	different = listing_write(selection, outputs->recording ? NULL : stdout);
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout))
+		outputs->unlisted = errno ?: EIO;
+	return different;
 }
 
 void outputs_note(struct profile *profile, unsigned long count, const char *what)
@@ -58,4 +72,6 @@ void outputs_write(const struct outputs *outputs, const struct selection *select
 	if (outputs->recording)
 		write_recording(selection->profile, outputs->recording, options->recording);
 	write_trees(selection, outputs, options);
+	if (outputs->unlisted)
+		die("cannot write the output: %s", strerror(outputs->unlisted));
 }
