@@ -52,8 +52,11 @@ struct join {
 	void *cookies;		/* tree of struct joint */
 	struct joint *entries;
 	unsigned long pass;
+	unsigned long given_up;	/* events whose stack is no longer waited for */
 	struct join_counts counts;
 };
+
+size_t join_max_waiting = 1 << 17;
 
 struct join *join_new(join_fn joined, void *context)
 {
@@ -336,33 +339,52 @@ static void settle(struct join *join, struct joint *entry)
 	}
 }
 
-static void count_pending(struct join *join, const struct joint *entry)
+static unsigned long events_of(const struct joint *entry)
 {
+	unsigned long events = 0;
+
 	for (size_t i = 0; i < entry->nr_types; i++)
-		join->counts.pending += entry->types[i].count;
+		events += entry->types[i].count;
+	return events;
+}
+
+/* Its stack, or the rest of that, is lost, or its task is blocked. */
+static void give_up(struct join *join, struct joint *entry)
+{
+	if (entry->stack)
+		settle(join, entry);
+	else
+		join->given_up += events_of(entry);
 }
 
 /*
  * Settles entries that have their stack and are not of this pass; all that have one, if
- * this is the end.
+ * this is the end.  Too many others are given up, the oldest of them, which come last.
  */
 static void settle_entries(struct join *join, bool end)
 {
 	struct joint **link = &join->entries, *entry;
+	size_t waiting = 0;
 
 	join->counts.pending = 0;
 	while ((entry = *link)) {
-		if (!entry->stack) {
-			count_pending(join, entry);
-		} else if (end || (is_whole(entry) && entry->pass < join->pass)) {
+		const bool old = entry->pass < join->pass;
+
+		if (entry->stack && (end || (is_whole(entry) && old))) {
 			settle(join, entry);
-			*link = entry->next;
-			tdelete(entry, &join->cookies, compare_cookies);
-			free_entry(entry);
+		} else if (old && waiting >= join_max_waiting) {
+			give_up(join, entry);
+		} else {
+			waiting++;
+			join->counts.pending += entry->stack ? 0 : events_of(entry);
+			link = &entry->next;
 			continue;
 		}
-		link = &entry->next;
+		*link = entry->next;
+		tdelete(entry, &join->cookies, compare_cookies);
+		free_entry(entry);
 	}
+	join->counts.pending += join->given_up;
 }
 
 void join_pass(struct join *join)

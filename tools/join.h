@@ -51,6 +51,9 @@ struct join_counts {
 	unsigned long stray_stacks;	/* stacks without a known event */
 };
 
+/* Cookies whose stack has not come, before the oldest ones are given up. */
+extern size_t join_max_waiting;
+
 struct join *join_new(join_fn joined, void *context);
 void join_free(struct join *join);
 

@@ -439,6 +439,28 @@ static void times_that_are_too_long(void)
 	join_free(join);
 }
 
+/* Otherwise a long recording that loses stacks would take all memory. */
+static void old_cookies_are_given_up(void)
+{
+	const size_t most = join_max_waiting;
+	struct join *join = start();
+
+	join_max_waiting = 2;
+	for (int i = 1; i <= 4; i++) {
+		event(join, 0, i, i, FUTEX);
+		join_pass(join);
+		join_pass(join);
+	}
+	CHECK(join_counts(join)->pending == 4);
+	stack(join, 1, 1, 0x10);
+	stack(join, 4, 4, 0x40);
+	join_finish(join);
+	CHECK(join_counts(join)->pending == 3 && join_counts(join)->stray_stacks == 1);
+	CHECK(!strcmp(got, "100:4:40/2 "));
+	join_free(join);
+	join_max_waiting = most;
+}
+
 int main(void)
 {
 	RUN(a_stack_for_all_events_of_an_entry);
@@ -450,6 +472,7 @@ int main(void)
 	RUN(cookies_of_no_event);
 	RUN(lost_records_part_event_and_cookie);
 	RUN(lost_stacks_leave_events_pending);
+	RUN(old_cookies_are_given_up);
 	RUN(stacks_in_parts);
 	RUN(a_part_that_comes_twice);
 	RUN(a_cookie_a_pass_after_the_stack);
