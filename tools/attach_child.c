@@ -27,9 +27,10 @@ static int open_socket(char address[sizeof(struct sockaddr_un)])
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	socklen_t len = sizeof(at);
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
 
-	if (fd >= 0 && (bind(fd, (struct sockaddr *)&at, sizeof(at.sun_family)) ||
+	if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
+			bind(fd, (struct sockaddr *)&at, sizeof(at.sun_family)) ||
 			getsockname(fd, (struct sockaddr *)&at, &len))) {
 		close(fd);
 		return -1;
@@ -61,14 +62,38 @@ static _Noreturn void run(pid_t pid, const char *address, pid_t parent)
 	_exit(EXIT_FAILED);
 }
 
+union control {
+	struct cmsghdr header;
+	char room[CMSG_SPACE(sizeof(struct ucred))];
+};
+
+/* Takes a message: anybody can send one to the socket. */
+static bool is_told(const struct attach_child *child, int fd)
+{
+	union control control;
+	struct msghdr message = { .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *header;
+	struct ucred sender;
+
+	if (recvmsg(fd, &message, 0) < 0)
+		return false;
+	header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_len != CMSG_LEN(sizeof(sender)) ||
+	    header->cmsg_type != SCM_CREDENTIALS)
+		return false;
+	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
+	return sender.pid == child->pid;
+}
+
 /* Until it reports that it is ready, or has ended, or takes too long. */
 static void await(const struct attach_child *child, int fd)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	const int64_t end = now_ms() + READY_MS;
 	siginfo_t info = { 0 };
 
-	for (int ms = 0; ms < READY_MS && !interrupted; ms += STEP_MS)
-		if (poll(&ready, 1, STEP_MS) > 0 ||
+	while (now_ms() < end && !interrupted)
+		if ((poll(&ready, 1, STEP_MS) > 0 && is_told(child, fd)) ||
 		    waitid(P_PID, child->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
 		    info.si_pid)
 			return;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* The notifications to a service manager. */
+/* The notifications to a service manager, and to a recording, which is included. */
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "../attach/ready.h"
+#include "../attach_child.c"
 #include "check.h"
 
 /* A socket like systemd's; its name is in NOTIFY_SOCKET. */
@@ -81,10 +82,63 @@ static void nobody_who_listens(void)
 	CHECK(strstr(heard, "cannot tell /xxx"));
 }
 
+/* --- the recording that waits for that */
+
+volatile sig_atomic_t interrupted;
+
+static pid_t start_child(void (*function)(void))
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		function();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void end_later(void)
+{
+	usleep(500000);
+}
+
+static void tell_and_stay(void)
+{
+	ready_tell();
+	pause();
+}
+
+/* Returns how long it has waited for one that does that, in ms. */
+static int64_t await_one(void (*function)(void), bool forged)
+{
+	char address[sizeof(struct sockaddr_un)];
+	struct attach_child child;
+	int fd = open_socket(address);
+	int64_t before = now_ms();
+
+	setenv("NOTIFY_SOCKET", address, 1);
+	if (forged)
+		ready_tell();
+	child.pid = start_child(function);
+	await(&child, fd);
+	close(fd);
+	kill(child.pid, SIGKILL);
+	waitpid(child.pid, NULL, 0);
+	return now_ms() - before;
+}
+
+static void nobody_else_is_believed(void)
+{
+	CHECK(await_one(tell_and_stay, false) < READY_MS);
+	CHECK(await_one(tell_and_stay, true) < READY_MS);
+	CHECK(await_one(end_later, true) >= 500);
+}
+
 int main(void)
 {
 	RUN(by_a_path);
 	RUN(by_an_abstract_name);
 	RUN(nobody_who_listens);
+	RUN(nobody_else_is_believed);
 	return check_end();
 }
