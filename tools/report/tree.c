@@ -5,6 +5,9 @@
 #include "tool.h"
 #include "tree.h"
 
+/* They take 2 GiB. */
+uint32_t tree_max_nodes = 16U << 20;
+
 static uint32_t new_node(struct tree *tree, uint32_t parent, const struct tree_label *label)
 {
 	const struct tree_node node = {
@@ -12,10 +15,14 @@ static uint32_t new_node(struct tree *tree, uint32_t parent, const struct tree_l
 		.label = pool_intern(&tree->labels, label),
 		.depth = parent == INDEX_NONE ? 0 : tree_node(tree, parent)->depth + 1,
 	};
+	uint32_t nr;
 
 	if (tree->depth < node.depth)
 		tree->depth = node.depth;
-	return pool_intern(&tree->nodes, &node);
+	nr = pool_intern(&tree->nodes, &node);
+	if (tree->nodes.nr > tree_max_nodes)
+		die("there are too many different stacks to show: select fewer of them");
+	return nr;
 }
 
 const char *frame_name(struct profile *profile, const struct profile_frame *frame)

@@ -35,6 +35,9 @@ struct tree_node {
 	uint64_t self[2], total[2];
 };
 
+/* Samples may share all that a recording has of their stacks, but not their nodes. */
+extern uint32_t tree_max_nodes;
+
 struct tree {
 	const struct selection *selection;
 	struct pool labels, nodes;

@@ -2,9 +2,12 @@
 /*
  * Profiles: no duplicates, no overflow of sums, printable strings.
  */
+#include <sys/wait.h>
+
 #include "profiles.h"
 #include "report/index.h"
 #include "report/text.h"
+#include "report/tree.h"
 #include "tool.h"
 
 static bool cleans(const char *text, const char *wanted)
@@ -163,6 +166,36 @@ static void hashes_of_highest_bits(void)
 	CHECK(same < 2);
 }
 
+/* Are the event and the functions too many?  The root counts, too. */
+static bool is_refused(uint32_t most, const char *functions)
+{
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
+	int status = 0;
+	pid_t pid;
+
+	ADD(profile, .functions = functions, .comm = "c", .events = 1);
+	tree_max_nodes = most;
+	pid = fork();
+	if (!pid) {
+		tree_free(tree_new(&selection, TREE_FUNCTIONS));
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	profile_free(profile);
+	return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILED;
+}
+
+/* A small recording of a stranger may stand for any number. */
+static void trees_that_are_too_large(void)
+{
+	const uint32_t most = tree_max_nodes;
+
+	CHECK(!is_refused(4, "main;f"));
+	CHECK(is_refused(4, "main;f;g"));
+	tree_max_nodes = most;
+}
+
 int main(void)
 {
 	RUN(texts_are_clean);
@@ -173,5 +206,6 @@ int main(void)
 	RUN(stacks_that_are_too_deep);
 	RUN(many_strings);
 	RUN(hashes_of_highest_bits);
+	RUN(trees_that_are_too_large);
 	return check_end();
 }
