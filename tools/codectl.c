@@ -35,9 +35,11 @@ static void print_record_help(void)
 	       "  --event NAME       an event, as EVENT or SYSTEM:EVENT; may be repeated\n"
 	       "  --wait             where threads wait, and for how long, instead of events\n"
 	       "  --min-wait US      only waits that are as long (100)\n"
+	       "  --wakers           of --wait: also who ends the waits\n"
 	       "  --cpu              what runs on CPUs, sampled by perf, and for how long\n"
 	       "  -F HZ              of --cpu: so often a second (499)\n"
-	       "  --kernel           of --cpu: with the functions of the kernel\n"
+	       "  --kernel           with the functions of the kernel\n"
+	       "  --no-attach        give files no tables meanwhile\n"
 	       "  -p PID             of that process and what it starts from then on\n"
 	       "  --names            name compiled code as programs tell it meanwhile\n"
 	       "  --duration S       for S seconds\n"
@@ -76,6 +78,7 @@ static void print_top_help(void)
 	       "  -d SECONDS         a table for each such period (1)\n"
 	       "  -n COUNT           end after so many tables\n"
 	       "  --kernel           with the functions of the kernel\n"
+	       "  --no-attach        give files no tables meanwhile\n"
 	       "  --by GROUP         by comm, pid, tid or cgroup; or none (none)\n"
 	       "  --sort self|total  order of the table (self)\n"
 	       "  --json             all figures of each period\n"
@@ -101,7 +104,7 @@ static void print_help(void)
 	       "sframe  make SFrame tables of the CFI of programs and libraries\n"
 	       "attach  give programs and libraries tables, in all processes\n"
 	       "\n"
-	       "PID is the id of a process, or self.\n"
+	       "PID is the id of a process, its name, or self.\n"
 	       "\n");
 	print_record_help();
 	print_report_help();
