@@ -528,6 +528,8 @@ static void start(struct recording *recording, const struct record_options *opti
 	session_start(session);
 	if (!options->command)
 		return;
+	if (interrupted)
+		die("interrupted");
 	recording->child = child->pid;
 	child_release(child, options->command[0]);
 	recording->released = now_ns();

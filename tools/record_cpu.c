@@ -44,6 +44,8 @@ static void start(struct recording *recording)
 	if (!options->no_attach)
 		attach_child_start(&recording->attach, perf.pid);
 	perf_child_start(&recording->perf, &perf, recording->stream);
+	if (options->command && interrupted)
+		die("interrupted");
 	if (options->command)
 		child_release(&recording->command, options->command[0]);
 }

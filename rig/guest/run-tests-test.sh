@@ -91,7 +91,7 @@ sources_of_tests()
 	(cd "$top" && find selftests -name '*_test.c' ! -name codectl_test.c
 	 cd "$top" && find libcodectl/tests rig/trace rig/guest jit-demo/tests tools/tests \
 		\( -path 'libcodectl/*_test.c' -o -name '*_test.sh' ! -path 'libcodectl/*' \) \
-		! -name sframe_command_test.sh ! -name report_command_test.sh)
+		! -name '*_command_test.sh')
 }
 missing=''
 for file in $(sources_of_tests); do
