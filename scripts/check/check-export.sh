@@ -273,7 +273,7 @@ build_linux()
 	local selftests=$build/export/linux-tree/tools/testing/selftests/codectl
 
 	rm -rf "$build/export/obj-selftests"
-	printf 'CONFIG_KUNIT=y\nCONFIG_CODECTL=y\nCONFIG_CODECTL_KUNIT_TEST=y\n' > "$with"
+	{ cat "$top/kernel/config/kunit.config"; echo CONFIG_CODECTL=y; } > "$with"
 	echo '# CONFIG_CODECTL is not set' > "$without"
 	each_step linux linux_step
 	grep -q -x CONFIG_CODECTL=y "$build/export/obj-with/.config"
