@@ -39,7 +39,7 @@ bin/name_%_test: obj/tests/name_%_test.o obj/tests/tracer.o $(HELPERS) $(SOURCES
 	$(CC) -o $@ $^ -lpthread
 
 # These include lookup.c.
-bin/order_test bin/granule_order_test: bin/%: obj/tests/%.o $(HELPERS) \
+bin/order_test bin/granule_order_test bin/name_order_test: bin/%: obj/tests/%.o $(HELPERS) \
 		$(patsubst %,obj/order/%.o,$(filter-out lookup,$(SOURCES)))
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ -lpthread
