@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static bool read_task(pid_t pid, pid_t tid, const char *name, char *to, size_t s
 	return len;
 }
 
-/* False if it is running, or has ended. */
+/* False if it is running, has ended, or is the kernel's, which has no stack of user space. */
 static bool find_call(pid_t pid, struct thread *thread)
 {
 	unsigned long long args[7] = { 0 };
@@ -79,6 +80,8 @@ static bool find_call(pid_t pid, struct thread *thread)
 	if (!read_task(pid, thread->tid, "syscall", text, sizeof(text)) ||
 	    sscanf(text, "%lld %llx %llx %llx %llx %llx %llx %llx", &nr, &args[0], &args[1],
 		   &args[2], &args[3], &args[4], &args[5], &args[6]) < 1)
+		return false;
+	if (!args[nr == NO_CALL ? 0 : 6])
 		return false;
 	/* Whose stacks are low: their calls have other numbers. */
 	thread->call.nr = nr >= 0 && args[6] <= UINT32_MAX ? CALL_OF_32_BITS : nr;
@@ -239,25 +242,53 @@ static void interrupt(pid_t pid, struct thread *thread)
 	thread->left = !thread->interrupted;
 }
 
+/* Of /proc/PID/task/TID/status; 0 if there is none.  Lines before it may be long. */
+static unsigned long status_number(pid_t pid, const struct thread *thread, const char *field)
+{
+	char *path = format("/proc/%d/task/%d/status", pid, thread->tid), *line = NULL;
+	FILE *file = fopen(path, "re");
+	unsigned long number = 0;
+	size_t size = 0;
+
+	free(path);
+	while (file && getline(&line, &size, file) > 0)
+		if (!strncmp(line, field, strlen(field)))
+			number = strtoul(line + strlen(field), NULL, 10);
+	free(line);
+	if (file)
+		fclose(file);
+	return number;
+}
+
 /* How often it has begun to wait. */
 static unsigned long count_switches(pid_t pid, const struct thread *thread)
 {
-	static const char field[] = "\nvoluntary_ctxt_switches:";
-	char text[4096], *at;
+	return status_number(pid, thread, "voluntary_ctxt_switches:");
+}
 
-	read_task(pid, thread->tid, "status", text, sizeof(text));
-	at = strstr(text, field);
-	return at ? strtoul(at + strlen(field), NULL, 10) : 0;
+/*
+ * Its filter may forbid restart_syscall(), and is asked once more about a call that is
+ * repeated; so is the process which it asks in turn, if the thread waits for that.
+ */
+static bool is_filtered(pid_t pid, const struct thread *thread)
+{
+	char place[128];
+
+	if (status_number(pid, thread, "Seccomp:") != SECCOMP_MODE_FILTER)
+		return false;
+	read_task(pid, thread->tid, "wchan", place, sizeof(place));
+	return uses_restart_syscall(&thread->call) || !*place || !strcmp(place, "0") ||
+	       strstr(place, "seccomp");
 }
 
 static void decide(struct blocked *blocked, struct thread *thread)
 {
-	const enum after_stop after = after_stop(blocked->pid, &thread->call);
+	const enum after_stop after = after_stop(thread->tid, &thread->call);
 
-	thread->left = after == STOP_DISTURBS;
+	thread->left = after == STOP_DISTURBS || is_filtered(blocked->pid, thread);
 	thread->repeats = after == STOP_REPEATS;
 	thread->ends_soon = thread->left &&
-			    time_limit(blocked->pid, &thread->call) <= STOP_MS * 1000000ULL;
+			    time_limit(thread->tid, &thread->call) <= STOP_MS * 1000000ULL;
 	thread->switches = count_switches(blocked->pid, thread);
 }
 

@@ -21,12 +21,17 @@
 /* How long may it take to ask about a socket? */
 #define ANSWER_MS	1000
 
+/* As in the kernel: also ids of threads that are not the first. */
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD	O_EXCL
+#endif
+
 /* -------------------------------------------------------------------- files */
 
 /* What the file of the call is: "pipe:[NUMBER]".  A path of a user has a slash. */
-static void read_target(pid_t pid, const struct waiting_call *call, char *to, size_t size)
+static void read_target(pid_t tid, const struct waiting_call *call, char *to, size_t size)
 {
-	char *path = format("/proc/%d/fd/%d", pid, (int)call->args[0]);
+	char *path = format("/proc/%d/fd/%d", tid, (int)call->args[0]);
 	ssize_t len = readlink(path, to, size - 1);
 
 	free(path);
@@ -111,16 +116,16 @@ static bool is_restarted_on(int fd, enum socket_use use)
 }
 
 /* Holds nothing but the descriptor and the pipe, and closes them last. */
-static __attribute__((noreturn)) void answer_and_exit(pid_t pid, int number, enum socket_use use,
+static __attribute__((noreturn)) void answer_and_exit(pid_t tid, int number, enum socket_use use,
 						      int to)
 {
-	int process;
+	int thread;
 	char answer;
 
 	dup2(to, 0);
 	close_range(1, ~0U, 0);
-	process = syscall(SYS_pidfd_open, pid, 0);
-	answer = is_restarted_on(syscall(SYS_pidfd_getfd, process, number, 0), use);
+	thread = syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+	answer = is_restarted_on(syscall(SYS_pidfd_getfd, thread, number, 0), use);
 	_exit(write(0, &answer, 1) != 1);
 }
 
@@ -128,7 +133,7 @@ static __attribute__((noreturn)) void answer_and_exit(pid_t pid, int number, enu
  * The descriptor may be of any other file by now, and closing a copy may take for ever: the
  * server of the file is asked.  So another process has the copy, and is nobody's child.
  */
-static bool ask_about_socket(pid_t pid, int number, enum socket_use use)
+static bool ask_about_socket(pid_t tid, int number, enum socket_use use)
 {
 	struct pollfd from = { .events = POLLIN };
 	char answer = 0;
@@ -141,7 +146,7 @@ static bool ask_about_socket(pid_t pid, int number, enum socket_use use)
 	if (!child) {
 		if (fork())
 			_exit(0);
-		answer_and_exit(pid, number, use, ends[1]);
+		answer_and_exit(tid, number, use, ends[1]);
 	}
 	close(ends[1]);
 	from.fd = ends[0];
@@ -152,48 +157,48 @@ static bool ask_about_socket(pid_t pid, int number, enum socket_use use)
 	return answer;
 }
 
-static bool is_restarted_socket(pid_t pid, const struct waiting_call *call, enum socket_use use)
+static bool is_restarted_socket(pid_t tid, const struct waiting_call *call, enum socket_use use)
 {
 	char target[32];
 
-	read_target(pid, call, target, sizeof(target));
-	return begins_with(target, "socket:[") && ask_about_socket(pid, call->args[0], use);
+	read_target(tid, call, target, sizeof(target));
+	return begins_with(target, "socket:[") && ask_about_socket(tid, call->args[0], use);
 }
 
 /* -------------------------------------------------------------------- calls */
 
-static bool is_resumed_read(pid_t pid, const struct waiting_call *call)
+static bool is_resumed_read(pid_t tid, const struct waiting_call *call)
 {
 	char target[32];
 
-	read_target(pid, call, target, sizeof(target));
-	return is_restarted_read(target) || is_restarted_socket(pid, call, RECEIVES);
+	read_target(tid, call, target, sizeof(target));
+	return is_restarted_read(target) || is_restarted_socket(tid, call, RECEIVES);
 }
 
-static bool is_resumed_write(pid_t pid, const struct waiting_call *call)
+static bool is_resumed_write(pid_t tid, const struct waiting_call *call)
 {
 	char target[32];
 
-	read_target(pid, call, target, sizeof(target));
+	read_target(tid, call, target, sizeof(target));
 	return is_restarted_write(target, call->args[2]) ||
-	       is_restarted_socket(pid, call, SENDS);
+	       is_restarted_socket(tid, call, SENDS);
 }
 
-static bool is_resumed_on_socket(pid_t pid, const struct waiting_call *call)
+static bool is_resumed_on_socket(pid_t tid, const struct waiting_call *call)
 {
 	switch (call->nr) {
 	case SYS_accept:
 	case SYS_accept4:
-		return is_restarted_socket(pid, call, RECEIVES);
+		return is_restarted_socket(tid, call, RECEIVES);
 	case SYS_recvfrom:
-		return !(call->args[3] & MSG_WAITALL) && is_restarted_socket(pid, call, RECEIVES);
+		return !(call->args[3] & MSG_WAITALL) && is_restarted_socket(tid, call, RECEIVES);
 	case SYS_recvmsg:
-		return !(call->args[2] & MSG_WAITALL) && is_restarted_socket(pid, call, RECEIVES);
+		return !(call->args[2] & MSG_WAITALL) && is_restarted_socket(tid, call, RECEIVES);
 	case SYS_connect:
-		return is_restarted_socket(pid, call, CONNECTS);
+		return is_restarted_socket(tid, call, CONNECTS);
 	case SYS_sendto:
 	case SYS_sendmsg:
-		return is_restarted_socket(pid, call, SENDS);
+		return is_restarted_socket(tid, call, SENDS);
 	default:
 		return false;
 	}
@@ -207,7 +212,7 @@ static bool is_resumed_futex(const struct waiting_call *call)
 	       op == FUTEX_LOCK_PI2;
 }
 
-static bool is_resumed(pid_t pid, const struct waiting_call *call)
+static bool is_resumed(pid_t tid, const struct waiting_call *call)
 {
 	const int command = call->args[1];
 
@@ -235,11 +240,11 @@ static bool is_resumed(pid_t pid, const struct waiting_call *call)
 		return command == F_SETLKW || command == F_OFD_SETLKW;
 	case SYS_read:
 	case SYS_readv:
-		return is_resumed_read(pid, call);
+		return is_resumed_read(tid, call);
 	case SYS_write:
-		return is_resumed_write(pid, call);
+		return is_resumed_write(tid, call);
 	default:
-		return is_resumed_on_socket(pid, call);
+		return is_resumed_on_socket(tid, call);
 	}
 }
 
@@ -260,19 +265,20 @@ static bool does_nothing(const struct waiting_call *call)
 		return call->args[1] == 1;
 	case SYS_io_uring_enter:
 		return !call->args[1] && call->args[2] == 1 &&
-		       !(call->args[3] & IORING_ENTER_EXT_ARG);
+		       !(call->args[3] & ~(IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP |
+					   IORING_ENTER_REGISTERED_RING));
 	default:
 		return false;
 	}
 }
 
-static uint64_t read_limit(pid_t pid, uint64_t address)
+static uint64_t read_limit(pid_t tid, uint64_t address)
 {
 	struct timespec time;
 	struct iovec here = { &time, sizeof(time) };
 	struct iovec there = { (void *)address, sizeof(time) };
 
-	if (!address || process_vm_readv(pid, &here, 1, &there, 1, 0) != sizeof(time) ||
+	if (!address || process_vm_readv(tid, &here, 1, &there, 1, 0) != sizeof(time) ||
 	    time.tv_sec < 0 || time.tv_sec > INT_MAX || time.tv_nsec < 0 ||
 	    time.tv_nsec >= 1000000000)
 		return UINT64_MAX;
@@ -310,17 +316,31 @@ static bool has_limit(const struct waiting_call *call)
 	return limit && (is_in_ms(call) ? (int)*limit >= 0 : *limit != 0);
 }
 
-uint64_t time_limit(pid_t pid, const struct waiting_call *call)
+uint64_t time_limit(pid_t tid, const struct waiting_call *call)
 {
 	if (!does_nothing(call) || !has_limit(call))
 		return UINT64_MAX;
 	return is_in_ms(call) ? (int)*find_limit(call) * 1000000ULL :
-				read_limit(pid, *find_limit(call));
+				read_limit(tid, *find_limit(call));
 }
 
-enum after_stop after_stop(pid_t pid, const struct waiting_call *call)
+bool uses_restart_syscall(const struct waiting_call *call)
+{
+	switch (call->nr) {
+	case SYS_poll:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+		return true;
+	case SYS_futex:
+		return call->args[3];
+	default:
+		return false;
+	}
+}
+
+enum after_stop after_stop(pid_t tid, const struct waiting_call *call)
 {
 	if (does_nothing(call))
 		return has_limit(call) ? STOP_DISTURBS : STOP_REPEATS;
-	return is_resumed(pid, call) ? STOP_RESUMES : STOP_DISTURBS;
+	return is_resumed(tid, call) ? STOP_RESUMES : STOP_DISTURBS;
 }

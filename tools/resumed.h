@@ -6,6 +6,7 @@
 #ifndef RESUMED_H
 #define RESUMED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,13 +24,19 @@ enum after_stop {
 	STOP_REPEATS,		/* it ends with EINTR, and is the same call when repeated */
 };
 
-/* Of a call of a thread of @pid, which may have been replaced by another process. */
-enum after_stop after_stop(pid_t pid, const struct waiting_call *call);
+/*
+ * Of a call of the thread @tid, which may have been replaced by another one.  Threads of a
+ * process may have different descriptors.
+ */
+enum after_stop after_stop(pid_t tid, const struct waiting_call *call);
+
+/* Does the kernel resume it as another call, restart_syscall()? */
+bool uses_restart_syscall(const struct waiting_call *call);
 
 /*
  * The time, in ns, after which it ends by itself, if that is why a stop disturbs it;
  * UINT64_MAX: it has none, or it is unknown.
  */
-uint64_t time_limit(pid_t pid, const struct waiting_call *call);
+uint64_t time_limit(pid_t tid, const struct waiting_call *call);
 
 #endif

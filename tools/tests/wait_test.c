@@ -2,12 +2,16 @@
 /*
  * The names of waits, waits that last until the end, and who waits for whom.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/aio_abi.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/io_uring.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -375,6 +379,42 @@ static void *poll_often(void *context)
 	return NULL;
 }
 
+/* Its filter allows all calls but restart_syscall(). */
+static void *poll_filtered(void *context)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_restart_syscall, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { ARRAY_SIZE(steps), steps };
+
+	(void)context;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+	syscall(SYS_poll, NULL, 0, -1);
+	wait_ended = true;
+	return NULL;
+}
+
+/* From a terminal, under a number that is a pipe in the other threads. */
+static void *read_own_file(void *context)
+{
+	const int number = 100;
+	int ends[2];
+	char byte;
+
+	(void)context;
+	pipe(ends);
+	dup2(ends[0], number);
+	unshare(CLONE_FILES);
+	dup2(posix_openpt(O_RDWR | O_NOCTTY), number);
+	read(number, &byte, 1);
+	wait_ended = true;
+	return NULL;
+}
+
 static struct receive receives[] = {
 	{ .least = 1 }, { .least = 1, .timeout = 60 }, { .least = 1, .flags = MSG_WAITALL },
 	{ .least = 2 },
@@ -407,6 +447,8 @@ static __attribute__((noreturn)) void be_blocked(void)
 	pthread_create(&thread, NULL, get_event, NULL);
 	pthread_create(&thread, NULL, enter_ring, NULL);
 	pthread_create(&thread, NULL, poll_often, NULL);
+	pthread_create(&thread, NULL, poll_filtered, NULL);
+	pthread_create(&thread, NULL, read_own_file, NULL);
 	pthread_create(&thread, NULL, sleep_once, (void *)&wait_ended);
 	pthread_join(thread, NULL);
 	_exit(2);
@@ -474,15 +516,55 @@ static void a_deadlock_and_others(void)
 	usleep(500000);
 	CHECK(!blocked_will_run(blocked));
 	blocked_left(blocked, note_deadlock, NULL);
-	/* Two threads have a timeout, two want more bytes than there are, and one writes many. */
-	CHECK(in_deadlocks == 5 && strstr(deadlocks, "threads still wait (epoll_wait): "));
+	/*
+	 * Two threads have a timeout, two want more bytes than there are, one writes many, one
+	 * has a filter, and one reads from a terminal.
+	 */
+	CHECK(in_deadlocks == 7 && strstr(deadlocks, "threads still wait (epoll_wait): "));
 	CHECK(strstr(deadlocks, "threads still wait (recvfrom): "));
 	CHECK(strstr(deadlocks, "threads still wait (write): "));
+	CHECK(strstr(deadlocks, "threads still wait (poll): "));
+	CHECK(strstr(deadlocks, "threads still wait (read): "));
 	/* The sleeper sleeps for the rest of its time; the others are still in their calls. */
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
 	if (blocked)
 		blocked_free(blocked);
 	symbols_free(symbols);
+}
+
+/* Of which the first thread has ended. */
+static void a_zombie(void)
+{
+	const struct timespec step = { .tv_nsec = 20000000 };
+	struct blocked *blocked;
+	pthread_t thread;
+	char *path, text[64] = "";
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pthread_create(&thread, NULL, poll_forever, NULL);
+		pthread_exit(NULL);
+	}
+	path = format("/proc/%d/syscall", pid);
+	for (int i = 0; i < 40 && strncmp(text, "-1 0x0 0x0", 10); i++) {
+		FILE *file = fopen(path, "re");
+
+		nanosleep(&step, NULL);
+		CHECK(file && fgets(text, sizeof(text), file));
+		if (file)
+			fclose(file);
+	}
+	CHECK(!strncmp(text, "-1 0x0 0x0", 10));
+	deadlocks[0] = '\0';
+	blocked = blocked_find(pid);
+	blocked_interrupt(blocked);
+	blocked_left(blocked, note_deadlock, NULL);
+	CHECK(!*deadlocks);
+	blocked_free(blocked);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	free(path);
 }
 
 static void nobody(void)
@@ -530,6 +612,7 @@ int main(int argc, char **argv)
 	RUN(kinds);
 	RUN(names_of_kinds);
 	RUN(a_deadlock_and_others);
+	RUN(a_zombie);
 	RUN(nobody);
 	RUN(names_of_locks);
 	return check_end();
