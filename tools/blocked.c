@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -27,6 +30,12 @@
  */
 #define STOP_MS		1000
 
+/* How long all work on them may take: to decide about them, and to stop them. */
+#define WORK_MS		(3 * STOP_MS)
+
+/* Others are not looked at. */
+#define MAX_THREADS	65536
+
 /* Of the kernel: repeat the call, unless a handler runs; then it ends with EINTR. */
 #define RESTART_NO_HANDLER	514L
 
@@ -40,6 +49,7 @@ struct thread {
 	uint64_t lock;		/* 0: none, or it is unknown which */
 	pid_t owner;		/* of the lock */
 	bool repeats;		/* its call is to be repeated after the stop */
+	bool may_stop;
 	bool interrupted;
 	bool ends_soon;		/* its wait does, if nobody interrupts it */
 	bool left;		/* it is left alone, which is to be said */
@@ -47,12 +57,45 @@ struct thread {
 	unsigned int circle;	/* number of the circle that it was found in, from 1 */
 };
 
+/* Shared with the processes that work on it. */
 struct blocked {
 	pid_t pid;
-	struct thread *threads;
-	size_t nr;
 	uint64_t until;		/* for those whose waits end soon */
+	size_t nr;
+	struct thread threads[MAX_THREADS];
 };
+
+/* ------------------------------------------------------------------ processes */
+
+static bool has_ended_by(pid_t child, uint64_t until)
+{
+	const struct timespec step = { .tv_nsec = 1000000 };
+	pid_t ended;
+
+	while (!(ended = waitpid(child, NULL, WNOHANG)) && now_ns() < until)
+		nanosleep(&step, NULL);
+	return ended;
+}
+
+/*
+ * A traced program can make calls about itself wait for ever: for a page of its memory, or
+ * for the end of an execve(), whose files another program may serve.  So these are calls of
+ * a process with a limit of time.  When that ends, it traces nobody any more.
+ */
+static void work_on(struct blocked *blocked, void (*work)(struct blocked *blocked))
+{
+	const pid_t parent = getpid(), child = fork();
+
+	if (!child) {
+		if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
+			work(blocked);
+		_exit(0);
+	}
+	if (child < 0 || has_ended_by(child, now_ns() + WORK_MS * 1000000ULL))
+		return;
+	kill(child, SIGKILL);
+	has_ended_by(child, now_ns() + STOP_MS * 1000000ULL);
+}
 
 /* ------------------------------------------------------------------ threads */
 
@@ -118,34 +161,39 @@ static void find_lock(pid_t pid, struct thread *thread)
 		thread->lock = thread->call.args[0];
 }
 
-struct blocked *blocked_find(pid_t pid)
+static void find_threads(struct blocked *blocked)
 {
-	struct blocked *blocked = need(calloc(1, sizeof(*blocked)));
-	char *path = format("/proc/%d/task", pid);
+	char *path = format("/proc/%d/task", blocked->pid);
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 
-	blocked->pid = pid;
 	free(path);
-	while (dir && (entry = readdir(dir))) {
-		struct thread thread = { .tid = atoi(entry->d_name) };
+	while (dir && blocked->nr < MAX_THREADS && (entry = readdir(dir))) {
+		struct thread thread = { .tid = atoi(entry->d_name), .left = true };
 
-		if (thread.tid <= 0 || !find_call(pid, &thread))
-			continue;
-		find_lock(pid, &thread);
-		blocked->threads = need(reallocarray(blocked->threads, blocked->nr + 1,
-						     sizeof(thread)));
-		blocked->threads[blocked->nr++] = thread;
+		if (thread.tid > 0 && find_call(blocked->pid, &thread))
+			blocked->threads[blocked->nr++] = thread;
 	}
 	if (dir)
 		closedir(dir);
+	for (size_t i = 0; i < blocked->nr; i++)
+		find_lock(blocked->pid, &blocked->threads[i]);
+}
+
+struct blocked *blocked_find(pid_t pid)
+{
+	struct blocked *blocked = mmap(NULL, sizeof(*blocked), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	need_done(blocked == MAP_FAILED);
+	blocked->pid = pid;
+	work_on(blocked, find_threads);
 	return blocked;
 }
 
 void blocked_free(struct blocked *blocked)
 {
-	free(blocked->threads);
-	free(blocked);
+	munmap(blocked, sizeof(*blocked));
 }
 
 static struct thread *find_thread(struct blocked *blocked, pid_t tid)
@@ -171,8 +219,8 @@ static void repeat_call(const struct thread *thread)
 }
 
 /*
- * A thread whose wait no signal ends continues when this process ends, at the latest.
- * One that has stopped for a signal of its own gets that.
+ * A thread whose wait no signal ends is let go when this process ends.  One that has
+ * stopped for a signal of its own gets that.
  */
 static void let_go(const struct thread *thread, uint64_t until)
 {
@@ -234,7 +282,8 @@ static bool is_in_same_call(pid_t pid, const struct thread *thread)
 /* Asking about a call takes time, in which it may end.  The thread may have a debugger. */
 static void interrupt(pid_t pid, struct thread *thread)
 {
-	if (!is_in_same_call(pid, thread))
+	thread->left = is_in_same_call(pid, thread);
+	if (!thread->left)
 		return;
 	thread->interrupted = !ptrace(PTRACE_SEIZE, thread->tid, NULL, NULL);
 	if (thread->interrupted)
@@ -242,28 +291,29 @@ static void interrupt(pid_t pid, struct thread *thread)
 	thread->left = !thread->interrupted;
 }
 
-/* Of /proc/PID/task/TID/status; 0 if there is none.  Lines before it may be long. */
-static unsigned long status_number(pid_t pid, const struct thread *thread, const char *field)
+/* 0: there is none. */
+static unsigned long status_number(const struct thread *thread, const char *field)
 {
-	char *path = format("/proc/%d/task/%d/status", pid, thread->tid), *line = NULL;
-	FILE *file = fopen(path, "re");
-	unsigned long number = 0;
-	size_t size = 0;
+	char *value = proc_value(thread->tid, "status", field);
+	unsigned long number = value ? strtoul(value, NULL, 10) : 0;
 
-	free(path);
-	while (file && getline(&line, &size, file) > 0)
-		if (!strncmp(line, field, strlen(field)))
-			number = strtoul(line + strlen(field), NULL, 10);
-	free(line);
-	if (file)
-		fclose(file);
+	free(value);
 	return number;
 }
 
-/* How often it has begun to wait. */
-static unsigned long count_switches(pid_t pid, const struct thread *thread)
+static bool is_asleep(const struct thread *thread)
 {
-	return status_number(pid, thread, "voluntary_ctxt_switches:");
+	char *state = proc_value(thread->tid, "status", "State:\t");
+	bool asleep = state && *state == 'S';
+
+	free(state);
+	return asleep;
+}
+
+/* How often it has begun to wait. */
+static unsigned long count_switches(const struct thread *thread)
+{
+	return status_number(thread, "voluntary_ctxt_switches:");
 }
 
 /*
@@ -274,7 +324,7 @@ static bool is_filtered(pid_t pid, const struct thread *thread)
 {
 	char place[128];
 
-	if (status_number(pid, thread, "Seccomp:") != SECCOMP_MODE_FILTER)
+	if (status_number(thread, "Seccomp:") != SECCOMP_MODE_FILTER)
 		return false;
 	read_task(pid, thread->tid, "wchan", place, sizeof(place));
 	return uses_restart_syscall(&thread->call) || !*place || !strcmp(place, "0") ||
@@ -285,29 +335,37 @@ static void decide(struct blocked *blocked, struct thread *thread)
 {
 	const enum after_stop after = after_stop(thread->tid, &thread->call);
 
-	thread->left = after == STOP_DISTURBS || is_filtered(blocked->pid, thread);
+	thread->may_stop = after != STOP_DISTURBS && !is_filtered(blocked->pid, thread);
 	thread->repeats = after == STOP_REPEATS;
-	thread->ends_soon = thread->left &&
+	thread->ends_soon = !thread->may_stop &&
 			    time_limit(thread->tid, &thread->call) <= STOP_MS * 1000000ULL;
-	thread->switches = count_switches(blocked->pid, thread);
+	thread->switches = count_switches(thread);
 }
 
-void blocked_interrupt(struct blocked *blocked)
+static void interrupt_threads(struct blocked *blocked)
 {
-	for (size_t i = 0; i < blocked->nr; i++)
+	const uint64_t until = now_ns() + STOP_MS * 1000000ULL;
+
+	for (size_t i = 0; i < blocked->nr && now_ns() < until; i++)
 		decide(blocked, &blocked->threads[i]);
 	blocked->until = now_ns() + STOP_MS * 1000000ULL;
 	for (size_t i = 0; i < blocked->nr; i++)
-		if (!blocked->threads[i].left)
+		if (blocked->threads[i].may_stop)
 			interrupt(blocked->pid, &blocked->threads[i]);
 	for (size_t i = 0; i < blocked->nr; i++)
 		if (blocked->threads[i].interrupted)
 			let_go(&blocked->threads[i], blocked->until);
 }
 
-static bool has_run(pid_t pid, const struct thread *thread)
+void blocked_interrupt(struct blocked *blocked)
 {
-	return !is_in_same_call(pid, thread) || count_switches(pid, thread) != thread->switches;
+	work_on(blocked, interrupt_threads);
+}
+
+/* Looks only at what a program cannot withhold. */
+static bool has_run(const struct thread *thread)
+{
+	return !is_asleep(thread) || count_switches(thread) != thread->switches;
 }
 
 bool blocked_will_run(struct blocked *blocked)
@@ -318,7 +376,7 @@ bool blocked_will_run(struct blocked *blocked)
 	for (size_t i = 0; i < blocked->nr; i++) {
 		struct thread *thread = &blocked->threads[i];
 
-		if (thread->ends_soon && has_run(blocked->pid, thread)) {
+		if (thread->ends_soon && has_run(thread)) {
 			thread->ends_soon = false;
 			thread->left = false;
 		}

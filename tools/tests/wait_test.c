@@ -10,10 +10,13 @@
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <linux/seccomp.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
@@ -532,6 +535,65 @@ static void a_deadlock_and_others(void)
 	symbols_free(symbols);
 }
 
+static uint32_t *word;
+
+static void *wait_for_page(void *context)
+{
+	(void)context;
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, NULL);
+	return NULL;
+}
+
+/* Whoever reads the word waits for a page that nobody gives. */
+static __attribute__((noreturn)) void withhold_page(int ready)
+{
+	const long size = sysconf(_SC_PAGESIZE);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int faults = syscall(SYS_userfaultfd, O_CLOEXEC);
+	pthread_t thread;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	word = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	*word = 0;
+	pthread_create(&thread, NULL, wait_for_page, NULL);
+	usleep(100000);
+	range.range.start = (uintptr_t)word;
+	range.range.len = size;
+	madvise(word, size, MADV_DONTNEED);
+	if (ioctl(faults, UFFDIO_API, &api) || ioctl(faults, UFFDIO_REGISTER, &range))
+		_exit(1);
+	write(ready, "", 1);
+	for (;;)
+		pause();
+}
+
+static void a_page_that_does_not_come(void)
+{
+	const uint64_t start = now_ns();
+	struct blocked *blocked;
+	int ends[2];
+	pid_t pid;
+	char byte;
+
+	CHECK(!pipe(ends));
+	pid = fork();
+	if (!pid)
+		withhold_page(ends[1]);
+	close(ends[1]);
+	CHECK(read(ends[0], &byte, 1) == 1);
+	blocked = blocked_find(pid);
+	blocked_interrupt(blocked);
+	deadlocks[0] = '\0';
+	blocked_left(blocked, note_deadlock, NULL);
+	CHECK(!*deadlocks);
+	CHECK(now_ns() - start < 10000000000);
+	blocked_free(blocked);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ends[0]);
+}
+
 /* Of which the first thread has ended. */
 static void a_zombie(void)
 {
@@ -612,6 +674,7 @@ int main(int argc, char **argv)
 	RUN(kinds);
 	RUN(names_of_kinds);
 	RUN(a_deadlock_and_others);
+	RUN(a_page_that_does_not_come);
 	RUN(a_zombie);
 	RUN(nobody);
 	RUN(names_of_locks);
