@@ -124,10 +124,11 @@ static bool find_call(pid_t pid, struct thread *thread)
 	    sscanf(text, "%lld %llx %llx %llx %llx %llx %llx %llx", &nr, &args[0], &args[1],
 		   &args[2], &args[3], &args[4], &args[5], &args[6]) < 1)
 		return false;
-	if (!args[nr == NO_CALL ? 0 : 6])
+	thread->call.sp = args[nr == NO_CALL ? 0 : 6];
+	if (!thread->call.sp)
 		return false;
 	/* Whose stacks are low: their calls have other numbers. */
-	thread->call.nr = nr >= 0 && args[6] <= UINT32_MAX ? CALL_OF_32_BITS : nr;
+	thread->call.nr = nr >= 0 && thread->call.sp <= UINT32_MAX ? CALL_OF_32_BITS : nr;
 	for (size_t i = 0; i < ARRAY_SIZE(thread->call.args); i++)
 		thread->call.args[i] = args[i];
 	return true;

@@ -21,6 +21,9 @@
 /* How long may it take to ask about a socket? */
 #define ANSWER_MS	1000
 
+/* Above the stack pointer, in a function that makes a system call. */
+#define STACK_IN_USE	4096
+
 /* As in the kernel: also ids of threads that are not the first. */
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD	O_EXCL
@@ -212,6 +215,17 @@ static bool is_resumed_futex(const struct waiting_call *call)
 	       op == FUTEX_LOCK_PI2;
 }
 
+/*
+ * The kernel writes the rest of the time there, and resumes the call only if it can.  What
+ * the C library has on the stack can be written to.
+ */
+static bool is_resumed_poll(const struct waiting_call *call)
+{
+	const uint64_t timeout = call->args[call->nr == SYS_ppoll ? 2 : 4];
+
+	return !timeout || timeout - call->sp < STACK_IN_USE;
+}
+
 static bool is_resumed(pid_t tid, const struct waiting_call *call)
 {
 	const int command = call->args[1];
@@ -221,9 +235,6 @@ static bool is_resumed(pid_t tid, const struct waiting_call *call)
 		return is_resumed_futex(call);
 	case SYS_futex_waitv:
 	case SYS_poll:
-	case SYS_ppoll:
-	case SYS_select:
-	case SYS_pselect6:
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
 	case SYS_wait4:
@@ -236,6 +247,10 @@ static bool is_resumed(pid_t tid, const struct waiting_call *call)
 	case SYS_mq_timedsend:
 	case SYS_mq_timedreceive:
 		return true;
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+		return is_resumed_poll(call);
 	case SYS_fcntl:
 		return command == F_SETLKW || command == F_OFD_SETLKW;
 	case SYS_read:

@@ -16,6 +16,7 @@
 struct waiting_call {
 	int64_t nr;		/* or one of these */
 	uint64_t args[6];
+	uint64_t sp;		/* of user space */
 };
 
 enum after_stop {

@@ -11,6 +11,7 @@
 #include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -382,6 +383,28 @@ static void *poll_often(void *context)
 	return NULL;
 }
 
+/* The kernel cannot write to where the timeout is. */
+static void *poll_constant(void *context)
+{
+	static const struct timespec time = { .tv_sec = 60 };
+
+	(void)context;
+	syscall(SYS_ppoll, NULL, 0, &time, NULL, 0);
+	wait_ended = true;
+	return NULL;
+}
+
+/* Its timeout is on its stack. */
+static void *poll_by_library(void *context)
+{
+	static const struct timespec time = { .tv_sec = 60 };
+
+	(void)context;
+	ppoll(NULL, 0, &time, NULL);
+	wait_ended = true;
+	return NULL;
+}
+
 /* Its filter allows all calls but restart_syscall(). */
 static void *poll_filtered(void *context)
 {
@@ -450,6 +473,8 @@ static __attribute__((noreturn)) void be_blocked(void)
 	pthread_create(&thread, NULL, get_event, NULL);
 	pthread_create(&thread, NULL, enter_ring, NULL);
 	pthread_create(&thread, NULL, poll_often, NULL);
+	pthread_create(&thread, NULL, poll_constant, NULL);
+	pthread_create(&thread, NULL, poll_by_library, NULL);
 	pthread_create(&thread, NULL, poll_filtered, NULL);
 	pthread_create(&thread, NULL, read_own_file, NULL);
 	pthread_create(&thread, NULL, sleep_once, (void *)&wait_ended);
@@ -520,13 +545,14 @@ static void a_deadlock_and_others(void)
 	CHECK(!blocked_will_run(blocked));
 	blocked_left(blocked, note_deadlock, NULL);
 	/*
-	 * Two threads have a timeout, two want more bytes than there are, one writes many, one
-	 * has a filter, and one reads from a terminal.
+	 * Two threads have a timeout, and one has it in constant memory; two want more bytes
+	 * than there are, one writes many, one has a filter, and one reads from a terminal.
 	 */
-	CHECK(in_deadlocks == 7 && strstr(deadlocks, "threads still wait (epoll_wait): "));
+	CHECK(in_deadlocks == 8 && strstr(deadlocks, "threads still wait (epoll_wait): "));
 	CHECK(strstr(deadlocks, "threads still wait (recvfrom): "));
 	CHECK(strstr(deadlocks, "threads still wait (write): "));
 	CHECK(strstr(deadlocks, "threads still wait (poll): "));
+	CHECK(strstr(deadlocks, "threads still wait (ppoll): "));
 	CHECK(strstr(deadlocks, "threads still wait (read): "));
 	/* The sleeper sleeps for the rest of its time; the others are still in their calls. */
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
