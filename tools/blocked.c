@@ -318,8 +318,8 @@ static unsigned long count_switches(const struct thread *thread)
 }
 
 /*
- * Its filter may forbid restart_syscall(), and is asked once more about a call that is
- * repeated; so is the process which it asks in turn, if the thread waits for that.
+ * Its filter sees a resumed call again, and may forbid restart_syscall().  While the thread
+ * waits for the filter's supervisor, that would do the call twice.
  */
 static bool is_filtered(pid_t pid, const struct thread *thread)
 {
