@@ -73,7 +73,9 @@ write_src()
 	done < "$work/added"
 	(cd "$here/src" && find . -type f | sed 's,^\./,,' | sort) |
 		comm -23 - "$work/added" > "$work/surplus"
-	[ ! -s "$work/surplus" ] || die "$linux lacks these files of src/: $(xargs < "$work/surplus")"
+	[ ! -s "$work/surplus" ] ||
+		die "$linux lacks these files of src/, or git ignores them ('git add -Af' adds them):" \
+		    "$(xargs < "$work/surplus")"
 }
 
 write_patch()
