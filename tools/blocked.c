@@ -67,14 +67,15 @@ struct blocked {
 
 /* ------------------------------------------------------------------ processes */
 
-static bool has_ended_by(pid_t child, uint64_t until)
+/* As waitpid(), for a limited time; 0: nothing has happened. */
+static pid_t wait_until(pid_t pid, int *status, int flags, uint64_t until)
 {
 	const struct timespec step = { .tv_nsec = 1000000 };
-	pid_t ended;
+	pid_t changed;
 
-	while (!(ended = waitpid(child, NULL, WNOHANG)) && now_ns() < until)
+	while (!(changed = waitpid(pid, status, flags | WNOHANG)) && now_ns() < until)
 		nanosleep(&step, NULL);
-	return ended;
+	return changed;
 }
 
 /*
@@ -91,10 +92,10 @@ static void work_on(struct blocked *blocked, void (*work)(struct blocked *blocke
 			work(blocked);
 		_exit(0);
 	}
-	if (child < 0 || has_ended_by(child, now_ns() + WORK_MS * 1000000ULL))
+	if (child < 0 || wait_until(child, NULL, 0, now_ns() + WORK_MS * 1000000ULL))
 		return;
 	kill(child, SIGKILL);
-	has_ended_by(child, now_ns() + STOP_MS * 1000000ULL);
+	wait_until(child, NULL, 0, now_ns() + STOP_MS * 1000000ULL);
 }
 
 /* ------------------------------------------------------------------ threads */
@@ -225,14 +226,11 @@ static void repeat_call(const struct thread *thread)
  */
 static void let_go(const struct thread *thread, uint64_t until)
 {
-	const struct timespec step = { .tv_nsec = 1000000 };
 	long signal = 0;
 	int status = 0;
-	pid_t stopped;
 
-	while (!(stopped = waitpid(thread->tid, &status, __WALL | WNOHANG)) && now_ns() < until)
-		nanosleep(&step, NULL);
-	if (stopped == thread->tid && WIFSTOPPED(status)) {
+	if (wait_until(thread->tid, &status, __WALL, until) == thread->tid &&
+	    WIFSTOPPED(status)) {
 		if (status >> 16 == PTRACE_EVENT_STOP)
 			repeat_call(thread);
 		else

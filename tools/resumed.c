@@ -160,48 +160,46 @@ static bool ask_about_socket(pid_t tid, int number, enum socket_use use)
 	return answer;
 }
 
-static bool is_restarted_socket(pid_t tid, const struct waiting_call *call, enum socket_use use)
-{
-	char target[32];
-
-	read_target(tid, call, target, sizeof(target));
-	return begins_with(target, "socket:[") && ask_about_socket(tid, call->args[0], use);
-}
-
 /* -------------------------------------------------------------------- calls */
-
-static bool is_resumed_read(pid_t tid, const struct waiting_call *call)
-{
-	char target[32];
-
-	read_target(tid, call, target, sizeof(target));
-	return is_restarted_read(target) || is_restarted_socket(tid, call, RECEIVES);
-}
-
-static bool is_resumed_write(pid_t tid, const struct waiting_call *call)
-{
-	char target[32];
-
-	read_target(tid, call, target, sizeof(target));
-	return is_restarted_write(target, call->args[2]) ||
-	       is_restarted_socket(tid, call, SENDS);
-}
 
 static bool is_resumed_on_socket(pid_t tid, const struct waiting_call *call)
 {
+	const int number = call->args[0];
+
 	switch (call->nr) {
+	case SYS_read:
+	case SYS_readv:
 	case SYS_accept:
 	case SYS_accept4:
-		return is_restarted_socket(tid, call, RECEIVES);
+		return ask_about_socket(tid, number, RECEIVES);
 	case SYS_recvfrom:
-		return !(call->args[3] & MSG_WAITALL) && is_restarted_socket(tid, call, RECEIVES);
+		return !(call->args[3] & MSG_WAITALL) && ask_about_socket(tid, number, RECEIVES);
 	case SYS_recvmsg:
-		return !(call->args[2] & MSG_WAITALL) && is_restarted_socket(tid, call, RECEIVES);
+		return !(call->args[2] & MSG_WAITALL) && ask_about_socket(tid, number, RECEIVES);
 	case SYS_connect:
-		return is_restarted_socket(tid, call, CONNECTS);
+		return ask_about_socket(tid, number, CONNECTS);
+	case SYS_write:
 	case SYS_sendto:
 	case SYS_sendmsg:
-		return is_restarted_socket(tid, call, SENDS);
+		return ask_about_socket(tid, number, SENDS);
+	default:
+		return false;
+	}
+}
+
+static bool is_resumed_on_file(pid_t tid, const struct waiting_call *call)
+{
+	char target[32];
+
+	read_target(tid, call, target, sizeof(target));
+	if (begins_with(target, "socket:["))
+		return is_resumed_on_socket(tid, call);
+	switch (call->nr) {
+	case SYS_read:
+	case SYS_readv:
+		return is_restarted_read(target);
+	case SYS_write:
+		return is_restarted_write(target, call->args[2]);
 	default:
 		return false;
 	}
@@ -253,13 +251,8 @@ static bool is_resumed(pid_t tid, const struct waiting_call *call)
 		return is_resumed_poll(call);
 	case SYS_fcntl:
 		return command == F_SETLKW || command == F_OFD_SETLKW;
-	case SYS_read:
-	case SYS_readv:
-		return is_resumed_read(tid, call);
-	case SYS_write:
-		return is_resumed_write(tid, call);
 	default:
-		return is_resumed_on_socket(tid, call);
+		return is_resumed_on_file(tid, call);
 	}
 }
 
