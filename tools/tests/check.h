@@ -28,6 +28,8 @@ do {									\
 static inline void check_run(const char *name, void (*test)(void))
 {
 	check_good = true;
+	/* Processes that the test forks would print the earlier results again. */
+	fflush(stdout);
 	test();
 	check_failed += !check_good;
 	printf("%s %d %s\n", check_good ? "ok" : "not ok", ++check_count, name);

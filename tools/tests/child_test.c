@@ -19,10 +19,8 @@ static char *command[] = { "true", NULL };
 static int status_of(void (*function)(void))
 {
 	int status = -1;
-	pid_t pid;
+	pid_t pid = fork();
 
-	fflush(stdout);
-	pid = fork();
 	if (!pid) {
 		function();
 		_exit(0);

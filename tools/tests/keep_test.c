@@ -92,7 +92,6 @@ static pid_t start(size_t looks)
 	while (looks--)
 		say(0);
 	say(1);
-	fflush(stdout);
 	pid = fork();
 	if (!pid)
 		keep(of, store, ends[1], false, parent);

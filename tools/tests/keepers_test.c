@@ -113,7 +113,6 @@ static bool are(enum keep_state state, size_t nr, size_t without)
 
 static void root_is_the_first(void)
 {
-	fflush(stdout);
 	add(&keepers, 0);
 	say(2000, "file");
 	keepers_hear(&keepers);
@@ -209,7 +208,6 @@ static void only_so_many_may_hang(void)
 	kill(keeper->pid, SIGKILL);
 	EVENTUALLY(!keeper->pid);
 	again = 0;
-	fflush(stdout);
 	for (size_t i = 0; i < KEEPERS_HUNG; i++) {
 		children[i] = fork();
 		if (!children[i])

@@ -109,7 +109,6 @@ static uid_t owner_after(void (*prepare)(void))
 
 	if (pipe2(ready, O_CLOEXEC) || pipe2(end, O_CLOEXEC))
 		abort();
-	fflush(stdout);
 	pid = fork();
 	if (!pid) {
 		close(end[1]);
@@ -152,7 +151,6 @@ static void one_that_has_gone_has_none(void)
 	uid_t owner;
 	pid_t pid;
 
-	fflush(stdout);
 	pid = fork();
 	if (!pid)
 		_exit(0);

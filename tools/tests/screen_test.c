@@ -26,7 +26,6 @@ static int in_terminal(void (*work)(void), const char *keys)
 
 	CHECK(!openpty(&terminal, &other, NULL, NULL, &size) && !tcgetattr(other, &before));
 	CHECK(write(terminal, keys, strlen(keys)) == (ssize_t)strlen(keys));
-	fflush(stdout);
 	pid = fork();
 	if (!pid) {
 		close(terminal);
