@@ -359,11 +359,12 @@ int cmd_report(int argc, char **argv)
 		read_recording(profile, options.base, true);
 	if (!select_unit(&options.selection))
 		die("there are events without a time: choose others by --event");
+	/* Before whoever reads a long table may have ended. */
+	write_outputs(&options);
 	if (options.listing)
 		listing_write(&options.selection, stdout);
 	else if (options.lines || !has_output(&options))
 		write_table(&options);
-	write_outputs(&options);
 	finish_output();
 	print_notes(profile, &options);
 	free_options(&options);

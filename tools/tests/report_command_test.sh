@@ -110,6 +110,13 @@ what_cannot_be_done()
 		! report "$dir/a" > /dev/full
 }
 
+# A report that writes to a pipe without a reader ends.
+files_are_whole()
+{
+	{ sleep 0.2; report --stacks --folded "$dir/piped" "$dir/a"; } | : &&
+		report --folded "$dir/folded" "$dir/a" && cmp "$dir/piped" "$dir/folded"
+}
+
 # Without standard error the file would be opened in its place.
 messages_go_into_no_file()
 {
@@ -264,6 +271,7 @@ cp "$dir/a" "$dir/b"
 run "exit status 2 where it is called otherwise" wrong_calls
 run "files that are no recordings" no_recordings
 run "what cannot be done is said" what_cannot_be_done
+run "files are whole if nobody reads the table" files_are_whole
 run "messages go into no file" messages_go_into_no_file
 run "so is what a recording lacks" notes_are_said
 run "tables" tables
