@@ -141,6 +141,8 @@ static void parse_options(struct options *options, int argc, char **argv)
 			break;
 		case MAX_SIZE:
 			options->max_mib = need_number("a number of MiB", optarg);
+			if (options->max_mib > UINT64_MAX >> 20)
+				die_usage("not a number of MiB: %s", optarg);
 			break;
 		case MAX_AGE:
 			options->max_days = need_number("a number of days", optarg);

@@ -143,4 +143,5 @@ run "pruning and files" expect 2 'needs files' --prune "$dir/object"
 run "OUT and two files" expect 2 'one file' -o "$dir/none" "$CFI" "$CFI"
 run "an unknown option" expect 2 'no such option' --colour "$CFI"
 run "no number" expect 2 'not a number' --jobs 0 --all "$dir"
+run "more bytes than a number has" expect 2 'not a number' --prune --max-size 17592186044416
 finish
