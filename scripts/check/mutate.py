@@ -233,6 +233,15 @@ def check_list(top, mutations, report, name):
                   "\n".join(stale))
 
 
+def check_rules(top, mutations, report):
+    """Can each test on the host be built?"""
+    tests = sorted({"bin/" + mutation.test for mutation in mutations})
+    status, said = run(["make", "-n", "-f", "scripts/check/mutations/host.mk"] + tests,
+                       top, 600)
+    report.result(status == 0, "host.mk has the tests of host.list",
+                  said[said.rfind("make:"):] if status else "")
+
+
 def in_each(places, work, items, report):
     """Calls work(place, item) for all items, one at a time in each place."""
     left = queue.Queue()
@@ -295,6 +304,8 @@ def main():
     for name in ("host.list", "guest.list"):
         listed = read_list(os.path.join(top, "scripts/check/mutations", name))
         check_list(top, listed, report, name)
+        if name == "host.list":
+            check_rules(top, listed, report)
         if name == args.where + ".list":
             mutations = [mutation for mutation in listed
                          if fnmatch.fnmatchcase(

@@ -48,10 +48,12 @@ bin/order_test bin/granule_order_test bin/name_order_test: bin/%: obj/tests/%.o 
 
 LIBRARIES := libtracefs libtraceevent libdw libelf jansson zlib
 TOOLS	:= parse_test join_test code_names_test frames_test symbol_test profile_test recording_test \
-	   report_test flamegraph_test stacks_test wait_test blocked_test perf_data_test cpu_samples_test
+	   report_test flamegraph_test stacks_test wait_test blocked_test perf_data_test cpu_samples_test \
+	   child_test screen_test
 TESTED	:= answer blocked resumed join mapping perf_map proc_line tool trace_record code_names debuginfod elf_names \
 	   elf_scopes elf_symbols frames holder lock_name owner perf_file plain reader sandbox stacks symbol wait_kind \
-	   cpu_samples kernel_names kernel_stacks perf_data perf_stream perf_tasks process
+	   child cpu_samples interrupt kernel_names kernel_stacks perf_data perf_stream perf_tasks process \
+	   record_outputs screen
 REPORTS	:= $(filter-out report,$(basename $(notdir $(wildcard tools/report/*.c))))
 INCLUDES := -Itools -Itools/report -Iobj/report -I$(UAPI)
 
@@ -106,7 +108,7 @@ obj/sframe/%.o: tools/sframe/%.c
 
 CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test sframe_attach_test
 ATTACH	:= converter files follow keep keepers ready stale
-INCLUDING := follow_test keep_test keepers_test
+INCLUDING := follow_test keep_test keepers_test ready_test
 
 $(patsubst %,obj/sframe/%.o,$(CONVERTER_TESTS) $(INCLUDING) files_test): obj/sframe/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
@@ -129,6 +131,7 @@ bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_ho
 bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o obj/tools/owner.o
 
 bin/files_test: obj/attach/files.o
+bin/ready_test: obj/attach/ready.o
 
 $(patsubst %,bin/%,$(INCLUDING) files_test): bin/%: obj/sframe/%.o obj/tools/tool.o
 	@mkdir -p $(@D)
