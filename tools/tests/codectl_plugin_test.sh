@@ -55,6 +55,12 @@ has_no()
 	[ "$(stacks "$1")" = 0 ]
 }
 
+# no_control_characters FILE
+no_control_characters()
+{
+	! tr -d '\n\t' < "$1" | LC_ALL=C grep -q '[[:cntrl:]]'
+}
+
 hexadecimal='0x[0-9a-f]+'
 libc="\\(/usr/lib64/libc.so.6\\+$hexadecimal\\)"
 program="\\($here/contend\\+$hexadecimal\\)"
@@ -88,6 +94,23 @@ mkfifo "$out/program"
 check "a pipe at its path is not waited for" report
 check "nor is it a name" has 1 "syscall\\+" "$out/program\\+$hexadecimal$"
 rm "$out/program"
+
+# Neither the path nor a name may command a terminal or look like more frames; trace-cmd itself
+# prints the name of the task.
+escape=$(printf '\033')
+harmful="$out/a$escape[2J
+ => b"
+mkdir "$harmful"
+sed "s/worker/wor${escape}er/g" "$here/contend" > "$harmful/contend"
+chmod +x "$harmful/contend"
+check "a program is recorded whose names have control characters" record "$harmful/contend"
+check "it is printed" report
+check "a path has them escaped" \
+	grep -qF "$out/a\\033[2J\\012 => b/contend, build-id " "$out/report"
+check "functions do, too" has "$waits" "syscall\\+" "take\\+" "turn\\+" \
+	'wor\\033er\+0x[0-9a-f]+ \(.*\\012 => b/contend\+'
+check "a path is no frame" has_no 'b'
+check "nothing else controls a terminal" no_control_characters "$out/report"
 
 trace-cmd report -i "$out/trace.dat" > "$out/report" 2> "$out/stderr"
 check "without the plugin, the trace is as its format says" \
