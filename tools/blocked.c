@@ -21,6 +21,7 @@
 #include "lock_name.h"
 #include "report/text.h"
 #include "resumed.h"
+#include "symbol.h"
 #include "tool.h"
 #include "wait_kind.h"
 
@@ -35,6 +36,14 @@
 
 /* Others are not looked at. */
 #define MAX_THREADS	65536
+
+/*
+ * Other locks have no names: a program may have any number of them, and of mappings.  How long
+ * finding all names may take.
+ */
+#define MAX_NAMES	64
+#define NAME_SIZE	1024
+#define NAMES_MS	30000
 
 /* Of the kernel: repeat the call, unless a handler runs; then it ends with EINTR. */
 #define RESTART_NO_HANDLER	514L
@@ -54,13 +63,17 @@ struct thread {
 	bool ends_soon;		/* its wait does, if nobody interrupts it */
 	bool left;		/* it is left alone, which is to be said */
 	unsigned long switches;	/* how often it had begun to wait */
-	unsigned int circle;	/* number of the circle that it was found in, from 1 */
+	unsigned int circle;	/* number of the search that it was found in, from 1 */
+	bool in_circle;
+	bool is_first;		/* the one to tell its circle from */
+	const char *name;	/* of the lock, or NULL */
 };
 
 /* Shared with the processes that work on it. */
 struct blocked {
 	pid_t pid;
 	uint64_t until;		/* for those whose waits end soon */
+	char names[MAX_NAMES][NAME_SIZE];
 	size_t nr;
 	struct thread threads[MAX_THREADS];
 };
@@ -83,16 +96,20 @@ static pid_t wait_until(pid_t pid, int *status, int flags, uint64_t until)
  * for the end of an execve(), whose files another program may serve.  So these are calls of
  * a process with a limit of time.  When that ends, it traces nobody any more.
  */
-static void work_on(struct blocked *blocked, void (*work)(struct blocked *blocked))
+static void work_on(struct blocked *blocked, void (*work)(struct blocked *blocked),
+		    unsigned int ms)
 {
-	const pid_t parent = getpid(), child = fork();
+	const pid_t parent = getpid();
+	pid_t child;
 
+	fflush(stdout);
+	child = fork();
 	if (!child) {
 		if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
 			work(blocked);
 		_exit(0);
 	}
-	if (child < 0 || wait_until(child, NULL, 0, now_ns() + WORK_MS * 1000000ULL))
+	if (child < 0 || wait_until(child, NULL, 0, now_ns() + ms * 1000000ULL))
 		return;
 	kill(child, SIGKILL);
 	wait_until(child, NULL, 0, now_ns() + STOP_MS * 1000000ULL);
@@ -189,7 +206,7 @@ struct blocked *blocked_find(pid_t pid)
 
 	need_done(blocked == MAP_FAILED);
 	blocked->pid = pid;
-	work_on(blocked, find_threads);
+	work_on(blocked, find_threads, WORK_MS);
 	return blocked;
 }
 
@@ -358,7 +375,7 @@ static void interrupt_threads(struct blocked *blocked)
 
 void blocked_interrupt(struct blocked *blocked)
 {
-	work_on(blocked, interrupt_threads);
+	work_on(blocked, interrupt_threads, WORK_MS);
 }
 
 /* Looks only at what a program cannot withhold. */
@@ -405,43 +422,86 @@ static struct thread *find_circle(struct blocked *blocked, struct thread *from,
 	return thread && thread->circle == mark ? thread : NULL;
 }
 
-static void put_thread(struct blocked *blocked, const struct thread *thread,
-		       struct symbols *symbols, FILE *to)
+/* Whatever looks at a program to name its locks may wait for it for ever, as above. */
+static void name_locks(struct blocked *blocked)
 {
-	char *lock = lock_name(symbols, blocked->pid, thread->lock), text[64];
-	char *comm;
+	struct symbols *symbols = symbols_new();
+	size_t nr = 0;
+
+	for (size_t i = 0; i < blocked->nr && nr < MAX_NAMES; i++) {
+		struct thread *thread = &blocked->threads[i];
+		char *name;
+
+		if (!thread->in_circle)
+			continue;
+		name = lock_name(symbols, blocked->pid, thread->lock);
+		if (strlen(name) < NAME_SIZE)
+			thread->name = strcpy(blocked->names[nr++], name);
+		free(name);
+	}
+	symbols_free(symbols);
+}
+
+static bool find_circles(struct blocked *blocked)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < blocked->nr; i++) {
+		struct thread *thread = find_circle(blocked, &blocked->threads[i], i + 1);
+
+		if (!thread)
+			continue;
+		any = true;
+		thread->is_first = true;
+		for (; !thread->in_circle; thread = next_of(blocked, thread))
+			thread->in_circle = true;
+	}
+	return any;
+}
+
+static void put_thread(const struct blocked *blocked, const struct thread *thread, FILE *to)
+{
+	char text[64], *comm;
 
 	read_task(blocked->pid, thread->tid, "comm", text, sizeof(text));
 	text[strcspn(text, "\n")] = '\0';
 	comm = text_clean(text);
-	fprintf(to, " %d (%s) for %s, which %d holds", thread->tid, comm, lock, thread->owner);
+	fprintf(to, " %d (%s) for ", thread->tid, comm);
+	if (thread->name)
+		fputs(thread->name, to);
+	else
+		fprintf(to, "0x%llx", (unsigned long long)thread->lock);
+	fprintf(to, ", which %d holds", thread->owner);
 	free(comm);
-	free(lock);
 }
 
-void blocked_deadlocks(struct blocked *blocked, struct symbols *symbols,
-		       blocked_tell tell, void *context)
+static void tell_circle(struct blocked *blocked, const struct thread *first, blocked_tell tell,
+			void *context)
 {
-	for (size_t i = 0; i < blocked->nr; i++) {
-		struct thread *first = find_circle(blocked, &blocked->threads[i], i + 1);
-		const struct thread *thread = first;
-		unsigned long nr = 0;
-		char *text;
-		size_t size;
-		FILE *to;
+	const struct thread *thread = first;
+	unsigned long nr = 0;
+	char *text;
+	size_t size;
+	FILE *to = need(open_memstream(&text, &size));
 
-		if (!first)
-			continue;
-		to = need(open_memstream(&text, &size));
-		fputs("threads in a deadlock wait:", to);
-		do {
-			if (nr++)
-				putc(';', to);
-			put_thread(blocked, thread, symbols, to);
-			thread = next_of(blocked, thread);
-		} while (thread != first);
-		need_done(fclose(to));
-		tell(context, nr, text);
-		free(text);
-	}
+	fputs("threads in a deadlock wait:", to);
+	do {
+		if (nr++)
+			putc(';', to);
+		put_thread(blocked, thread, to);
+		thread = next_of(blocked, thread);
+	} while (thread != first);
+	need_done(fclose(to));
+	tell(context, nr, text);
+	free(text);
+}
+
+void blocked_deadlocks(struct blocked *blocked, blocked_tell tell, void *context)
+{
+	if (!find_circles(blocked))
+		return;
+	work_on(blocked, name_locks, NAMES_MS);
+	for (size_t i = 0; i < blocked->nr; i++)
+		if (blocked->threads[i].is_first)
+			tell_circle(blocked, &blocked->threads[i], tell, context);
 }

@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct symbols;
 struct blocked;
 
 /* The threads of @pid that are waiting now, and the locks that they wait for. */
@@ -37,9 +36,8 @@ void blocked_left(struct blocked *blocked, blocked_tell tell, void *context);
 
 /*
  * Tells each circle of threads that wait for locks of one another.  Locks that are
- * variables are named.
+ * variables are named, but not more than some.  To be called once.
  */
-void blocked_deadlocks(struct blocked *blocked, struct symbols *symbols,
-		       blocked_tell tell, void *context);
+void blocked_deadlocks(struct blocked *blocked, blocked_tell tell, void *context);
 
 #endif

@@ -22,7 +22,6 @@
 #include "record_outputs.h"
 #include "session.h"
 #include "stacks.h"
-#include "symbol.h"
 #include "tool.h"
 #include "wait_kind.h"
 
@@ -82,12 +81,9 @@ static void note_threads(void *context, unsigned long nr, const char *text)
 /* Their stacks come only when they continue. */
 static void find_blocked(struct recording *recording)
 {
-	struct symbols *symbols = symbols_new();
-
 	recording->blocked = blocked_find(recording->waiter);
-	blocked_deadlocks(recording->blocked, symbols, note_threads, recording);
+	blocked_deadlocks(recording->blocked, note_threads, recording);
 	blocked_interrupt(recording->blocked);
-	symbols_free(symbols);
 }
 
 /* Continues to record while stacks of threads that wait are to come. */

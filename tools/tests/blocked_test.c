@@ -373,7 +373,7 @@ static void note_deadlock(void *context, unsigned long nr, const char *text)
 }
 
 /* All threads wait: the first one for the last. */
-static struct blocked *wait_until_blocked(pid_t pid, struct symbols *symbols)
+static struct blocked *wait_until_blocked(pid_t pid)
 {
 	const struct timespec step = { .tv_nsec = 20000000 };
 
@@ -382,7 +382,7 @@ static struct blocked *wait_until_blocked(pid_t pid, struct symbols *symbols)
 
 		deadlocks[0] = '\0';
 		in_deadlocks = 0;
-		blocked_deadlocks(blocked, symbols, note_deadlock, NULL);
+		blocked_deadlocks(blocked, note_deadlock, NULL);
 		if (in_deadlocks)
 			return blocked;
 		blocked_free(blocked);
@@ -393,7 +393,6 @@ static struct blocked *wait_until_blocked(pid_t pid, struct symbols *symbols)
 
 static void a_deadlock_and_others(void)
 {
-	struct symbols *symbols = symbols_new();
 	struct blocked *blocked;
 	int status, one, other;
 	pid_t pid = fork();
@@ -401,7 +400,7 @@ static void a_deadlock_and_others(void)
 
 	if (!pid)
 		be_blocked();
-	blocked = wait_until_blocked(pid, symbols);
+	blocked = wait_until_blocked(pid);
 	CHECK(blocked);
 	CHECK(in_deadlocks == 2);
 	CHECK(sscanf(deadlocks, "threads in a deadlock wait: %d (first\\0121) for lock_b, which",
@@ -436,7 +435,62 @@ static void a_deadlock_and_others(void)
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
 	if (blocked)
 		blocked_free(blocked);
-	symbols_free(symbols);
+}
+
+#define RING	80
+
+static uint32_t ring[RING][3];
+static unsigned long in_ring, with_name;
+
+static void *wait_in_ring(void *context)
+{
+	const long i = (long)context;
+
+	ring[i][0] = 2;
+	ring[i][2] = gettid();
+	pthread_barrier_wait(&both);
+	syscall(SYS_futex, ring[(i + 1) % RING], FUTEX_WAIT_PRIVATE, 2, NULL);
+	return NULL;
+}
+
+static __attribute__((noreturn)) void be_ring(void)
+{
+	pthread_t thread;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_barrier_init(&both, NULL, RING);
+	for (long i = 0; i < RING; i++)
+		pthread_create(&thread, NULL, wait_in_ring, (void *)i);
+	for (;;)
+		pause();
+}
+
+static void count_names(void *context, unsigned long nr, const char *text)
+{
+	(void)context;
+	in_ring = nr;
+	with_name = 0;
+	for (; (text = strstr(text, " for ring")); text++)
+		with_name++;
+}
+
+/* A hostile program has thousands, and as many mappings. */
+static void not_all_locks_of_many_have_names(void)
+{
+	struct blocked *blocked;
+	pid_t pid = fork();
+
+	if (!pid)
+		be_ring();
+	for (int i = 0; i < 500 && !in_ring; i++) {
+		usleep(20000);
+		blocked = blocked_find(pid);
+		blocked_deadlocks(blocked, count_names, NULL);
+		blocked_free(blocked);
+	}
+	CHECK(in_ring == RING && with_name == 64);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 static uint32_t *word;
@@ -535,18 +589,16 @@ static void a_zombie(void)
 
 static void nobody(void)
 {
-	struct symbols *symbols = symbols_new();
 	struct blocked *blocked = blocked_find(1 << 28);
 
 	deadlocks[0] = '\0';
-	blocked_deadlocks(blocked, symbols, note_deadlock, NULL);
+	blocked_deadlocks(blocked, note_deadlock, NULL);
 	CHECK(!*deadlocks);
 	blocked_interrupt(blocked);
 	CHECK(!blocked_will_run(blocked));
 	blocked_left(blocked, note_deadlock, NULL);
 	CHECK(!*deadlocks);
 	blocked_free(blocked);
-	symbols_free(symbols);
 }
 
 static long with_value[4] = { 1 }, without_value[1 << 16];
@@ -572,6 +624,7 @@ static void names_of_locks(void)
 int main(void)
 {
 	RUN(a_deadlock_and_others);
+	RUN(not_all_locks_of_many_have_names);
 	RUN(a_page_that_does_not_come);
 	RUN(a_zombie);
 	RUN(nobody);
