@@ -235,6 +235,7 @@ static bool is_resumed(pid_t tid, const struct waiting_call *call)
 	case SYS_poll:
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
+	case SYS_restart_syscall:
 	case SYS_wait4:
 	case SYS_waitid:
 	case SYS_pause:
@@ -338,6 +339,7 @@ bool uses_restart_syscall(const struct waiting_call *call)
 	case SYS_poll:
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
+	case SYS_restart_syscall:
 		return true;
 	case SYS_futex:
 		return call->args[3];
