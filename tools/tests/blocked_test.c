@@ -73,7 +73,7 @@ static int semaphore;
 /* Sleeps for the requested time despite interruptions, and reports one that was too short. */
 static void *sleep_once(void *context)
 {
-	const struct timespec time = { .tv_sec = 1 };
+	const struct timespec time = { .tv_sec = 3 };
 	struct timespec from, to;
 	int failed;
 
@@ -81,7 +81,7 @@ static void *sleep_once(void *context)
 	failed = nanosleep(&time, NULL);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	if (failed || to.tv_sec * 1000 + to.tv_nsec / 1000000 <
-		      from.tv_sec * 1000 + from.tv_nsec / 1000000 + 999)
+		      from.tv_sec * 1000 + from.tv_nsec / 1000000 + 2999)
 		_exit(1);
 	failed = *(bool *)context;
 	semctl(semaphore, 0, IPC_RMID);
@@ -391,6 +391,23 @@ static struct blocked *wait_until_blocked(pid_t pid)
 	return NULL;
 }
 
+/*
+ * Twice, since the kernel resumes some calls as another one; again, if the thread whose waits
+ * end soon has just run.
+ */
+static struct blocked *find_and_interrupt(pid_t pid)
+{
+	struct blocked *blocked = NULL;
+
+	for (int i = 0; i < 2 || (i < 5 && !blocked_will_run(blocked)); i++) {
+		if (blocked)
+			blocked_free(blocked);
+		blocked = blocked_find(pid);
+		blocked_interrupt(blocked);
+	}
+	return blocked;
+}
+
 static void a_deadlock_and_others(void)
 {
 	struct blocked *blocked;
@@ -410,19 +427,16 @@ static void a_deadlock_and_others(void)
 			    &status) == 2);
 	CHECK(end && status == one && one != other);
 	/* Let all threads reach their wait. */
-	usleep(100000);
+	usleep(500000);
 	if (blocked)
 		blocked_free(blocked);
-	/* Twice, since the kernel resumes some calls as another one. */
-	blocked = blocked_find(pid);
-	blocked_interrupt(blocked);
-	blocked_free(blocked);
-	blocked = blocked_find(pid);
 	deadlocks[0] = '\0';
 	in_deadlocks = 0;
-	blocked_interrupt(blocked);
+	blocked = find_and_interrupt(pid);
 	CHECK(blocked_will_run(blocked));
-	usleep(500000);
+	/* Until it has run. */
+	for (int i = 0; i < 80 && blocked_will_run(blocked); i++)
+		usleep(10000);
 	CHECK(!blocked_will_run(blocked));
 	blocked_left(blocked, note_deadlock, NULL);
 	/*
