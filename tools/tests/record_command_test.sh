@@ -35,7 +35,7 @@ interrupted_before_the_command_runs()
 {
 	PATH=$dir:$PATH "$CODECTL" record --cpu --no-attach -- touch "$dir/ran" 2> "$dir/said" &
 	pid=$!
-	until [ -e "$dir/started" ]; do
+	until [ -e "$dir/started" ] || ! kill -0 "$pid"; do
 		sleep 0.1
 	done
 	kill -TERM "$pid"
