@@ -5,6 +5,8 @@
 # the only ones that stand-ins for apt-get and apt-cache know. Prints TAP.
 
 set -u
+# dpkg-deb refuses other permissions.
+umask 022
 
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) && [ -n "$work" ] || exit 1
