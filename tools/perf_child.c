@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "perf_child.h"
 #include "tool.h"
 
@@ -21,6 +22,13 @@
 #define MAX_ARGS	40
 /* Of perf's messages as much as is shown. */
 #define MAX_LINE	200
+#define STEP_MS		100
+
+/*
+ * perf reads what the kernel tells of other programs, for which the kernel may wait: for one
+ * that is in execve(), say, while it closes a file whose server does not answer.
+ */
+int64_t perf_child_silent_ms = 60000;
 
 /* perf answers to that once it samples, and writes what it has. */
 static const char ping[] = "ping\n";
@@ -188,6 +196,7 @@ static int wait_for(struct perf_child *child, struct perf_stream *stream, int ms
 
 	if (poll(ends, ARRAY_SIZE(ends), ms) <= 0)
 		return 0;
+	child->heard = now_ms();
 	if (ends[1].revents & POLLIN)
 		answered = take_answer(child);
 	if (ends[0].revents && !take_data(child, stream))
@@ -236,15 +245,27 @@ static void __attribute__((noreturn)) die_of_perf(struct perf_child *child)
 	die("perf record fails: %s", *clean ? clean : "it does not say why");
 }
 
+static bool is_silent(const struct perf_child *child)
+{
+	return now_ms() - child->heard > perf_child_silent_ms;
+}
+
 /* False if it has ended before. */
 static bool wait_until_it_samples(struct perf_child *child, struct perf_stream *stream)
 {
 	int answered;
 
 	ask(child);
+	child->heard = now_ms();
 	do {
-		answered = wait_for(child, stream, -1);
-	} while (!answered);
+		answered = wait_for(child, stream, STEP_MS);
+	} while (!answered && !interrupted && !is_silent(child));
+	if (!answered) {
+		kill(child->pid, SIGKILL);
+		leave(child);
+		die(interrupted ? "interrupted" :
+		    "perf record does not begin to sample: it may wait for a program");
+	}
 	return answered > 0;
 }
 
@@ -268,12 +289,19 @@ void perf_child_start(struct perf_child *child, const struct perf_options *optio
 	die_of_perf(child);
 }
 
-void perf_child_end(struct perf_child *child, struct perf_stream *stream)
+bool perf_child_end(struct perf_child *child, struct perf_stream *stream)
 {
+	bool ended;
+
 	kill(child->pid, SIGTERM);
-	while (wait_for(child, stream, -1) >= 0)
-		;
+	child->heard = now_ms();
+	do {
+		ended = wait_for(child, stream, STEP_MS) < 0;
+	} while (!ended && !is_silent(child));
+	if (!ended)
+		kill(child->pid, SIGKILL);
 	leave(child);
 	close(child->errors);
 	perf_stream_end(stream);
+	return ended;
 }

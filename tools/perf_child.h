@@ -7,6 +7,7 @@
 #define PERF_CHILD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "perf_stream.h"
@@ -23,11 +24,15 @@ struct perf_child {
 	int data, control;	/* a pipe, and a socket */
 	int errors;		/* a file in memory */
 	bool asked;		/* it has not answered yet */
+	int64_t heard;		/* when something came from it, in ms */
 };
 
+/* How long nothing may come from it while it starts and ends; for tests to change. */
+extern int64_t perf_child_silent_ms;
+
 /*
- * Runs it until it samples, or exits with the reason; @stream takes what it writes
- * until then.
+ * Runs it until it samples, or exits with the reason, also if interrupted; @stream takes
+ * what it writes until then.
  */
 void perf_child_start(struct perf_child *child, const struct perf_options *options,
 		      struct perf_stream *stream);
@@ -38,7 +43,7 @@ void perf_child_start(struct perf_child *child, const struct perf_options *optio
  */
 bool perf_child_read(struct perf_child *child, struct perf_stream *stream, int ms);
 
-/* Ends it, and takes the rest. */
-void perf_child_end(struct perf_child *child, struct perf_stream *stream);
+/* Ends it, and takes the rest.  False if it did not end by itself: some may be missing. */
+bool perf_child_end(struct perf_child *child, struct perf_stream *stream);
 
 #endif

@@ -25,6 +25,7 @@ struct recording {
 	struct child command;
 	struct attach_child attach;
 	struct profile *profile;
+	bool cut;		/* perf did not end by itself */
 };
 
 /* ---------------------------------------------------------------- recording */
@@ -70,7 +71,7 @@ static void sample(struct recording *recording)
 	about->duration = now_ns() - started;
 	if (options->command)
 		child_terminate(&recording->command);
-	perf_child_end(&recording->perf, recording->stream);
+	recording->cut = !perf_child_end(&recording->perf, recording->stream);
 	attach_child_end(&recording->attach);
 	cpu_samples_settle(recording->samples, UINT64_MAX);
 }
@@ -99,6 +100,8 @@ static void tell_losses(struct recording *recording, unsigned long refused)
 		     "files lack names: who reads them did not answer in time, or in full");
 	outputs_note(profile, perf_stream_malformed(recording->stream),
 		     "records of perf could not be made out");
+	outputs_note(profile, recording->cut,
+		     "perf record did not end: the last samples may be missing");
 }
 
 static void report(struct recording *recording, struct outputs *outputs)

@@ -49,10 +49,10 @@ bin/order_test bin/granule_order_test bin/name_order_test: bin/%: obj/tests/%.o 
 LIBRARIES := libtracefs libtraceevent libdw libelf jansson zlib
 TOOLS	:= parse_test join_test code_names_test frames_test symbol_test profile_test recording_test \
 	   report_test flamegraph_test stacks_test wait_test blocked_test perf_data_test cpu_samples_test \
-	   child_test screen_test
+	   child_test perf_child_test screen_test
 TESTED	:= answer blocked resumed join mapping perf_map proc_line tool trace_record code_names debuginfod elf_names \
 	   elf_scopes elf_symbols frames holder lock_name owner perf_file plain reader sandbox stacks symbol wait_kind \
-	   child cpu_samples interrupt kernel_names kernel_stacks perf_data perf_stream perf_tasks process \
+	   child cpu_samples interrupt kernel_names kernel_stacks perf_child perf_data perf_stream perf_tasks process \
 	   record_outputs screen
 REPORTS	:= $(filter-out report,$(basename $(notdir $(wildcard tools/report/*.c))))
 INCLUDES := -Itools -Itools/report -Iobj/report -I$(UAPI)
