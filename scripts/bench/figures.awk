@@ -88,20 +88,20 @@ function runs_of(command,	runs)
 }
 
 # Return: why a table cannot be filled, or "".
-function lacks(name, n,	i, have, part)
+function lacks(name, n,	i, have, part, missing)
 {
 	for (i = 1; i <= n; i++) {
 		if (!(name[i] in tables))
-			return "no figures: " name[i]
+			return "the report has no figures of " name[i]
 		if (tables[name[i]] ~ /NOT MEASURED/)
-			return "not all is measured: " name[i]
+			return "not all is measured"
 		have = have runs_of(made_by[name[i]])
 	}
 	n = split(runs_of(command), part, " ")
 	for (i = 1; i <= n; i++)
 		if (index(have, " " part[i] " ") == 0)
-			return "no run " part[i] ": " names
-	return ""
+			missing = missing (missing == "" ? "" : " ") part[i]
+	return missing == "" ? "" : "run make bench RUNS='" missing "' first"
 }
 
 # A row of the page that the report lacks; the runs of the benchmark are known to be complete.
@@ -118,7 +118,7 @@ function lost_row(name, n,	c, i, nr, part, cell)
 		for (c = 1; c <= cases[names] && row[names, c] != cell[2]; c++)
 			;
 		if (cell[2] != "" && cell[2] !~ /^--/ && c > cases[names])
-			return "no row " cell[2] ": " names
+			return "the report has no row " cell[2] " (if it has gone, delete it here)"
 	}
 	return ""
 }
@@ -130,7 +130,10 @@ function write_table(	i, n, name, why, text)
 	if (why == "")
 		why = lost_row(name, n)
 	if (why != "") {
-		print "figures: left as it is, " why > "/dev/stderr"
+		if (name[1] in tables)
+			print "figures: " names " stays as it is: " why > "/dev/stderr"
+		else
+			others = others " " name[1]
 		printf "%s\n%s", marker, old
 		return
 	}
@@ -142,7 +145,7 @@ function write_table(	i, n, name, why, text)
 	}
 	printf "<!-- figures: %s; by %s; of %s; sum %d -->\n%s", names, command, commits,
 	       sum_of(text), text
-	filled++
+	filled = filled " " name[1]
 }
 
 function read_report(	cell)
@@ -225,7 +228,8 @@ END {
 		end_marker()
 	else if (inside)
 		print "figures: no end of " names > "/dev/stderr"
-	else if (!filled)
-		print "figures: the page has none of these tables" > "/dev/stderr"
+	else
+		print "figures: filled in:" (filled ? filled : " none") \
+		      (others ? "; not in the report:" others : "") > "/dev/stderr"
 	exit fill && (inside || !filled)
 }
