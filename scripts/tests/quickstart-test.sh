@@ -112,6 +112,12 @@ test_own_folders()
 
 test_others_folders()
 {
+	mkdir -p "$work/clone" "$work/of-clone"
+	echo "abs_top_srcdir = $work/clone" > "$work/of-clone/Makefile"
+	echo made > "$work/of-clone/$mark"
+	expect "a folder of another clone" 1 "builds the sources in $work/clone" "$work/of-clone" demo
+	rmdir "$work/clone"
+	expect "... which is no longer there" 0 'each stage' "$work/of-clone" demo
 	mkdir -p "$work/theirs/logs"
 	touch "$work/theirs/thesis"
 	expect_all "a folder with a user's files" 1 'theirs is not empty, and quickstart did not make it' "$work/theirs" \
