@@ -6,8 +6,9 @@
 # Makes the runs in rig/bench/runs, or only those with a NAME, and writes the figures to
 # BUILDDIR/bench: results.tsv, results.json, report.md and plots; with --docs it also fills the
 # tables of docs/performance.md. Each figure has the commit of this tree, or "unknown" if the
-# images are those of DIR. Fails if a run fails, which the last line names, or if a bound in
-# rig/bench/bounds is missed; if runs are named, bounds without figures are not judged.
+# images are those of DIR, or if BUILDDIR builds other sources. Fails if a run fails, which the
+# last line names, or if a bound in rig/bench/bounds is missed; if runs are named, bounds without
+# figures are not judged.
 
 set -u
 
@@ -39,7 +40,10 @@ export CODECTL_ACCEL=${CODECTL_ACCEL:-tcg}
 programs=$build/obj/bench
 mkdir -p "$out/logs" "$programs" || exit 2
 commit=$("$top/scripts/check/tree-commit.sh" "$top")
-[ "$images" = "$build/guest" ] || commit=unknown
+built=$(sed -n 's/^abs_top_srcdir = //p' "$build/Makefile")
+if [ "$images" != "$build/guest" ] || [ ! "$built" -ef "$top" ]; then
+	commit=unknown
+fi
 # The layout of mappings decides how many pages of a table fault.
 guest=("$top/rig/guest/guest.sh" --append norandmaps --add "$programs:/bench")
 # The unpatched C library replaces the patched one.
