@@ -98,7 +98,7 @@ rm "$out/program"
 # Neither the path nor a name may command a terminal or look like more frames; trace-cmd itself
 # prints the name of the task.
 escape=$(printf '\033')
-harmful="$out/a$escape[2J
+harmful="$out/a${escape}[2J
  => b"
 mkdir "$harmful"
 sed "s/worker/wor${escape}er/g" "$here/contend" > "$harmful/contend"
