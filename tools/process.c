@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,6 +11,11 @@
 #include "process.h"
 
 #define SECOND		1000000000LL
+
+/* As in the kernel, since 6.9. */
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD	O_EXCL
+#endif
 
 /* Of /proc/PID/stat, what follows the name, which may contain anything; empty if it has ended. */
 static void read_stat(pid_t pid, char *rest, size_t size)
@@ -46,6 +53,19 @@ uint64_t process_start(pid_t pid)
 
 	read_stat(pid, rest, sizeof(rest));
 	return field(rest, 22);
+}
+
+uint64_t process_life(pid_t tid)
+{
+	int thread = syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+	struct stat stat;
+	uint64_t life;
+
+	if (thread < 0)
+		return 0;
+	life = fstat(thread, &stat) ? 0 : stat.st_ino;
+	close(thread);
+	return life;
 }
 
 int process_open(pid_t pid)

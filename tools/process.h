@@ -12,6 +12,12 @@ struct process_id {
 	uint64_t life;		/* distinguishes those with the same number */
 };
 
+/*
+ * Distinguishes processes, or threads, with the same number; 0 if there is none.  Nobody can
+ * keep that from being answered, other than when it started.
+ */
+uint64_t process_life(pid_t tid);
+
 /* When it started, in clock ticks since boot; 0 if it has ended. */
 uint64_t process_start(pid_t pid);
 

@@ -13,7 +13,7 @@ size_t stacks_max_bytes = 1UL << 30;
 
 struct process {
 	int32_t pid;		/* first, for by_tid() */
-	uint64_t start;		/* since boot; 0 if it had ended */
+	uint64_t life;		/* process_life() */
 	bool again;		/* another one had its number before */
 };
 
@@ -21,7 +21,7 @@ struct thread {
 	int32_t tid;		/* first, for by_tid() */
 	const struct process *process;
 	bool known;		/* to be its process, and not merely to have its number */
-	uint64_t start;		/* since boot; 0 if it had ended */
+	uint64_t life;		/* process_life() */
 	time_t looked;		/* when it was last checked to be the same thread */
 	char *comm, *cgroup;	/* NULL if unknown */
 	bool told;		/* @comm is from saved_cmdlines */
@@ -138,15 +138,15 @@ static pid_t process_of(int32_t tid)
 static const struct process *get_process(struct stacks *stacks, pid_t pid)
 {
 	struct process **found = tfind(&pid, &stacks->processes, by_tid), *process;
-	const uint64_t start = process_start(pid);
+	const uint64_t life = process_life(pid);
 	const bool again = found;
 
-	if (found && (!start || start == (*found)->start))
+	if (found && (!life || life == (*found)->life))
 		return *found;
 	if (found)
 		tdelete(&pid, &stacks->processes, by_tid);
 	process = need(calloc(1, sizeof(*process)));
-	*process = (struct process){ pid, start, again };
+	*process = (struct process){ pid, life, again };
 	list_add(&stacks->all_processes, process);
 	need(tsearch(process, &stacks->processes, by_tid));
 	return process;
@@ -156,13 +156,13 @@ static const struct process *get_process(struct stacks *stacks, pid_t pid)
 static bool is_another(struct thread *thread)
 {
 	time_t now = now_seconds();
-	uint64_t start;
+	uint64_t life;
 
 	if (now == thread->looked)
 		return false;
 	thread->looked = now;
-	start = process_start(thread->tid);
-	return start && start != thread->start;
+	life = process_life(thread->tid);
+	return life && life != thread->life;
 }
 
 static struct thread *get_thread(struct stacks *stacks, int32_t tid)
@@ -178,7 +178,7 @@ static struct thread *get_thread(struct stacks *stacks, int32_t tid)
 	thread = need(calloc(1, sizeof(*thread)));
 	list_add(&stacks->all_threads, thread);
 	thread->tid = tid;
-	thread->start = process_start(tid);
+	thread->life = process_life(tid);
 	thread->looked = now_seconds();
 	pid = process_of(tid);
 	thread->known = pid;
@@ -261,7 +261,7 @@ void stacks_find_names(struct stacks *stacks, const char *saved_cmdlines)
 
 static struct process_id id_of(const struct process *process)
 {
-	return (struct process_id){ process->pid, process->start };
+	return (struct process_id){ process->pid, process->life };
 }
 
 struct process_id stacks_process(struct stacks *stacks, int32_t tid, pid_t otherwise)
