@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "frames.h"
+#include "looker.h"
+#include "owner.h"
+#include "process.h"
 #include "symbol.h"
 #include "tool.h"
 
@@ -138,11 +141,24 @@ static struct process *get_process(struct frames *frames, pid_t pid)
 	return process;
 }
 
-/* If the new one has ended, too, nothing tells which of them has written the map. */
+static bool ask_start(pid_t pid, uint64_t *start)
+{
+	*start = process_start(pid);
+	return true;
+}
+
+/*
+ * If the new one has ended, too, or does not let itself be looked at, nothing tells which
+ * of them has written the map.
+ */
 static void end_latest(const struct process *process)
 {
-	uint64_t start = process_start(process->pid);
+	uint64_t start;
+	uid_t user;
 
+	if (!owner_effective(process->pid, &user) ||
+	    !looker_ask(ask_start, process->pid, user, &start))
+		start = 0;
 	symbols_end_map(process->latest->map, start ? process_start_time(start) : 1);
 }
 

@@ -8,11 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "looker.h"
 #include "owner.h"
 #include "tool.h"
 
+/* No user. */
+#define OURS	UINT64_MAX
+
 /* Not the owner of /proc/PID, which is root if the process may not be dumped. */
-static bool effective_user(pid_t pid, uid_t *uid)
+bool owner_effective(pid_t pid, uid_t *uid)
 {
 	char *path = format("/proc/%d/status", pid), line[128];
 	FILE *status = fopen(path, "re");
@@ -58,20 +62,60 @@ static bool maker(int ns, uid_t *uid)
 	return good;
 }
 
-bool owner_of(pid_t pid, uid_t *uid)
+/* Stores OURS for this namespace. */
+static bool find_maker(pid_t pid, uint64_t *answer)
 {
 	char *path = format("/proc/%d/ns/user", pid);
 	int ns = open(path, O_RDONLY | O_CLOEXEC);
+	uid_t uid;
 
 	free(path);
 	if (ns < 0)
 		return false;
-	if (is_ours(ns))
+	if (is_ours(ns)) {
 		close(ns);
-	else if (!maker(ns, uid))
-		return false;
-	else if (*uid)
+		*answer = OURS;
 		return true;
+	}
+	if (!maker(ns, &uid))
+		return false;
+	*answer = uid;
+	return true;
+}
+
+/*
+ * Do all users have the same ids in its namespace as here?  Only somebody with all rights
+ * can make one like that.
+ */
+static bool has_all_users(pid_t pid)
+{
+	char *path = format("/proc/%d/uid_map", pid);
+	FILE *map = fopen(path, "re");
+	unsigned int first, here, nr;
+	bool good;
+
+	free(path);
+	if (!map)
+		return false;
+	good = fscanf(map, "%u %u %u", &first, &here, &nr) == 3 && !first && !here &&
+	       nr == UINT32_MAX;
+	fclose(map);
+	return good;
+}
+
+bool owner_of(pid_t pid, uid_t *uid)
+{
+	uint64_t maker;
+
+	if (!owner_effective(pid, uid))
+		return false;
+	/* These need no lock of the process, which it could hold for ever. */
+	if (has_all_users(pid) && has_all_users(getpid()))
+		return true;
+	if (!looker_ask(find_maker, pid, *uid, &maker))
+		return false;
 	/* In one that root has made, as for a container, users are who they are here. */
-	return effective_user(pid, uid);
+	if (maker && maker != OURS)
+		*uid = maker;
+	return true;
 }

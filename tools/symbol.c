@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <search.h>
@@ -149,7 +150,8 @@ static struct holder *find_holder(struct symbols *symbols, bool of_ended, uid_t 
 static struct holder *holder_of(struct symbols *symbols, pid_t pid)
 {
 	uid_t owner = 0;
-	bool of_ended = !owner_of(pid, &owner);
+	/* A process that cannot be looked at must not keep others from their names. */
+	bool of_ended = !owner_of(pid, &owner) && errno != ETIMEDOUT;
 	struct holder *holder = find_holder(symbols, of_ended, owner);
 
 	if (!holder && symbols->nr_holders >= MAX_HOLDERS) {

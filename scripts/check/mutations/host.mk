@@ -51,7 +51,7 @@ TOOLS	:= parse_test join_test code_names_test frames_test symbol_test profile_te
 	   report_test flamegraph_test stacks_test wait_test blocked_test perf_data_test cpu_samples_test \
 	   child_test perf_child_test screen_test
 TESTED	:= answer blocked resumed join mapping perf_map proc_line tool trace_record code_names debuginfod elf_names \
-	   elf_scopes elf_symbols frames holder lock_name owner perf_file plain reader sandbox stacks symbol wait_kind \
+	   elf_scopes elf_symbols frames holder lock_name looker owner perf_file plain reader sandbox stacks symbol wait_kind \
 	   child cpu_samples interrupt kernel_names kernel_stacks perf_child perf_data perf_stream perf_tasks process \
 	   record_outputs screen
 REPORTS	:= $(filter-out report,$(basename $(notdir $(wildcard tools/report/*.c))))
@@ -82,12 +82,17 @@ $(TOOLS:%=bin/%): bin/%: obj/tools/%.o $(TESTED:%=obj/tools/%.o) $(REPORTS:%=obj
 	$(CC) -Wl,--build-id -o $@ $^ `pkg-config --libs $(LIBRARIES)` -liberty
 
 # Includes the other sources of names.
-bin/symbols_test: $(addprefix obj/tools/,symbols_test.o answer.o debuginfod.o owner.o perf_file.o plain.o \
-		process.o sandbox.o tool.o)
+bin/symbols_test: $(addprefix obj/tools/,symbols_test.o answer.o debuginfod.o looker.o owner.o perf_file.o \
+		plain.o process.o sandbox.o tool.o)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^
 
-obj/tools/symbols_test.o: tools/tests/symbols_test.c
+# Includes what it tests.
+bin/looker_test: obj/tools/looker_test.o obj/tools/tool.o
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^
+
+obj/tools/symbols_test.o obj/tools/looker_test.o: obj/tools/%.o: tools/tests/%.c
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) -DVERSION='"0"' $(INCLUDES) -c -o $@ $<
 
@@ -128,7 +133,8 @@ bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_ho
 	$(CC) -o $@ $^ $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
 
 # Includes the other sources of attach.
-bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o obj/tools/owner.o
+bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o obj/tools/looker.o \
+		obj/tools/owner.o
 
 bin/files_test: obj/attach/files.o
 bin/ready_test: obj/attach/ready.o
