@@ -38,11 +38,6 @@ has_table()
 	grep -q " attached $1$" /proc/codectl_files
 }
 
-has_ended()
-{
-	! kill -0 "$1" 2> /dev/null
-}
-
 none_left()
 {
 	! pidof codectl > /dev/null && ! grep -q . /proc/codectl_files
@@ -83,4 +78,17 @@ check "what hangs is left, as it cannot be killed" hangs
 killall silent
 check "with the file system it goes" eventually none_left
 killall of-root of-user
+eventually none_left
+check "a process delays its execve()" start_delayed 1000
+codectl attach --all --store "$out/store" 2> "$out/stderr" &
+tool=$!
+cp "$here/contend" "$out/meanwhile"
+"$out/meanwhile" 1 1000000 1000000 > "$out/stdout" &
+meanwhile=$!
+check "others get tables meanwhile" eventually has_table "$out/meanwhile"
+kill -TERM $tool
+check "the command ends when it is told to" eventually has_ended $tool
+kill -KILL "$server" $tool $meanwhile 2> /dev/null
+wait $tool
+check "... as it should" [ $? = 0 ]
 finish

@@ -219,6 +219,27 @@ test_silent_server()
 	check "no process is left" eventually nobody_is_left
 }
 
+# --- a process that cannot be looked at
+
+# Its stacks are recorded, but not read before it hangs.
+test_delayed()
+{
+	chmod 666 /dev/fuse
+	start_load "$here/contend" 2 1000000000 1000
+	start_recorder --event $getppid --duration 20 --folded "$out/folded"
+	check "a process delays its execve()" start_delayed "$(id -u nobody)"
+	check "a recording ends meanwhile" eventually has_ended $recorder
+	kill -KILL $recorder 2> /dev/null
+	wait $recorder
+	check "... as it should" [ $? = 0 ]
+	check "... has the names of others" has 'worker;turn;tell;syscall'
+	check "a recording of that process ends" ends_with 0 timeout -s KILL 120 codectl \
+		record --no-attach --event $getppid -p "$delayed" --duration $seconds
+	kill -KILL "$server"
+	stop_load
+	check "no process is left" eventually nobody_is_left
+}
+
 nobody_is_left()
 {
 	! pidof codectl
@@ -240,4 +261,5 @@ test_user_map
 test_container
 test_other_map
 test_silent_server
+test_delayed
 finish

@@ -117,6 +117,27 @@ address()
 	sed -n "s/^$1 //p" "$out/load"
 }
 
+# start_delayed UID - starts a process that nobody can look at, $delayed, by a server, $server
+start_delayed()
+{
+	mkdir -m 777 "$out/delayed"
+	"$here/silent" "$1" "$out/delayed" execve > "$out/silent" &
+	eventually is_delayed
+}
+
+# What lists all processes hangs, too, such as pidof.
+is_delayed()
+{
+	delayed=$(sed -n 's/^\([0-9]*\) .*/\1/p' "$out/silent")
+	server=$(sed -n 's/^[0-9]* //p' "$out/silent")
+	[ "$delayed" ] && ! timeout -s KILL 5 readlink "/proc/$delayed/ns/user" > "$out/stdout"
+}
+
+has_ended()
+{
+	! kill -0 "$1" 2> /dev/null
+}
+
 no_instance()
 {
 	for try in 1 2 3 4 5 6 7 8 9 10; do

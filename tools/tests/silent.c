@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * usage: silent UID DIRECTORY
+ * usage: silent UID DIRECTORY [execve]
  *
  * Becomes that user.  In a user namespace, as any user can, mounts a FUSE file system and an
  * overlay on it in the empty DIRECTORY, maps a file of the overlay for execution, and prints
  * "mapped".  From then on, requests for the file are never answered.
+ *
+ * With "execve" it then calls getppid() some times, prints its id and that of the file's server,
+ * and hangs in that call, with the lock that the kernel takes for questions about a process:
+ * another process with the same memory hangs as it maps the file.
  */
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -23,6 +27,11 @@
 
 #define FILE_INO	2
 #define FILE_SIZE	4096
+
+#define CALLS		1000
+
+/* How long nothing must be mapped to be sure, in ms. */
+#define STILL_MS	1000
 
 static void need(int good, const char *what)
 {
@@ -90,6 +99,10 @@ static void answer_one(int fuse, const struct fuse_in_header *in)
 	case FUSE_GETATTR:
 		return answer(fuse, in, &attr, sizeof(attr));
 	case FUSE_OPEN:
+		/* Whoever maps the file by that descriptor first waits for its pages. */
+		if (((const struct fuse_open_in *)(in + 1))->flags & O_NONBLOCK)
+			opened.open_flags = FOPEN_DIRECT_IO;
+		return answer(fuse, in, &opened, sizeof(opened));
 	case FUSE_OPENDIR:
 		return answer(fuse, in, &opened, sizeof(opened));
 	case FUSE_READ:
@@ -132,12 +145,57 @@ static void serve(int fuse, int mapped)
 	exit(0);
 }
 
+static volatile unsigned long nr_mapped;
+
+/* Until the page that is being read is the one to wait for. */
+static __attribute__((noreturn)) int map_for_ever(void *direct)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		void *map = mmap(NULL, FILE_SIZE, PROT_READ, MAP_PRIVATE, *(int *)direct, 0);
+
+		need(map != MAP_FAILED && !munmap(map, FILE_SIZE), "mmap");
+		nr_mapped++;
+	}
+}
+
+/* From clone() on, it must not allocate memory. */
+static void hang_in_execve(int mapped, pid_t server)
+{
+	static char stack[1 << 16];
+	char text[32];
+	int fd = open("fuse/file", O_RDONLY);
+	int direct = open("fuse/file", O_RDONLY | O_NONBLOCK);
+	unsigned long before;
+	int len = snprintf(text, sizeof(text), "%d %d\n", getpid(), server);
+	char byte;
+
+	need(fd >= 0 && direct >= 0, "fuse/file");
+	close(mapped);
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		exit(read(fd, &byte, 1) != 1);
+	}
+	/* Pages that the other processes share would be copied, which hangs, too. */
+	need(!mlockall(MCL_CURRENT), "mlockall");
+	need(clone(map_for_ever, stack + sizeof(stack), CLONE_VM, &direct) > 0, "clone");
+	do {
+		before = nr_mapped;
+		usleep(STILL_MS * 1000);
+	} while (nr_mapped != before);
+	for (int i = 0; i < CALLS; i++)
+		getppid();
+	write(STDOUT_FILENO, text, len);
+	execl("/proc/self/exe", "silent", NULL);
+}
+
 int main(int argc, char **argv)
 {
 	char options[128];
 	int fuse, fd, mapped[2];
+	pid_t server;
 
-	need(argc == 3 && !chdir(argv[2]), "usage: silent UID FOLDER");
+	need(argc >= 3 && !chdir(argv[2]), "usage: silent UID DIRECTORY [execve]");
 	become(strtoul(argv[1], NULL, 10));
 	need(!mount("tmpfs", ".", "tmpfs", 0, NULL) && !chdir(argv[2]), "tmpfs");
 	need(!mkdir("fuse", 0755) && !mkdir("empty", 0755) && !mkdir("over", 0755), "mkdir");
@@ -146,12 +204,15 @@ int main(int argc, char **argv)
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
 	need(!mount("silent", "fuse", "fuse", MS_NOSUID | MS_NODEV, options), "fuse");
 	need(!pipe(mapped), "pipe");
-	if (!fork()) {
+	server = fork();
+	if (!server) {
 		close(mapped[1]);
 		serve(fuse, mapped[0]);
 	}
 	/* Only the server may hold this: else the flush at exit would wait until it is closed. */
 	close(fuse);
+	if (argc > 3)
+		hang_in_execve(mapped[1], server);
 	need(!mount("overlay", "over", "overlay", 0, "lowerdir=fuse:empty"), "overlay");
 	fd = open("over/file", O_RDONLY);
 	need(fd >= 0, "over/file");
