@@ -44,5 +44,22 @@ interrupted_before_the_command_runs()
 	[ $? = 1 ] && grep -q 'codectl: interrupted$' "$dir/said" && [ ! -e "$dir/ran" ]
 }
 
+# Only SIGKILL ends perf while it waits for a process.
+interrupted_while_perf_hangs()
+{
+	rm -f "$dir/go" "$dir/started"
+	sed -i '2s/^/trap "" TERM INT\n/' "$dir/perf"
+	PATH=$dir:$PATH timeout -s KILL 60 "$CODECTL" record --cpu --no-attach \
+		2> "$dir/said" &
+	pid=$!
+	until [ -e "$dir/started" ] || ! kill -0 "$pid"; do
+		sleep 0.1
+	done
+	kill -TERM "$pid"
+	wait "$pid"
+	[ $? = 1 ] && grep -q 'codectl: interrupted$' "$dir/said"
+}
+
 run "interrupted before the command runs" interrupted_before_the_command_runs
+run "interrupted while perf hangs" interrupted_while_perf_hangs
 finish
