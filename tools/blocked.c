@@ -199,6 +199,13 @@ static void find_threads(struct blocked *blocked)
 		find_lock(blocked->pid, &blocked->threads[i]);
 }
 
+static int by_tid(const void *one, const void *other)
+{
+	const struct thread *a = one, *b = other;
+
+	return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
 struct blocked *blocked_find(pid_t pid)
 {
 	struct blocked *blocked = mmap(NULL, sizeof(*blocked), PROT_READ | PROT_WRITE,
@@ -207,6 +214,7 @@ struct blocked *blocked_find(pid_t pid)
 	need_done(blocked == MAP_FAILED);
 	blocked->pid = pid;
 	work_on(blocked, find_threads, WORK_MS);
+	qsort(blocked->threads, blocked->nr, sizeof(*blocked->threads), by_tid);
 	return blocked;
 }
 
@@ -217,10 +225,9 @@ void blocked_free(struct blocked *blocked)
 
 static struct thread *find_thread(struct blocked *blocked, pid_t tid)
 {
-	for (size_t i = 0; i < blocked->nr; i++)
-		if (blocked->threads[i].tid == tid)
-			return &blocked->threads[i];
-	return NULL;
+	const struct thread key = { .tid = tid };
+
+	return bsearch(&key, blocked->threads, blocked->nr, sizeof(key), by_tid);
 }
 
 /* ------------------------------------------------------------- interruptions */
