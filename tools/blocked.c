@@ -59,6 +59,7 @@ struct thread {
 	pid_t owner;		/* of the lock */
 	bool repeats;		/* its call is to be repeated after the stop */
 	bool may_stop;
+	bool decided;		/* whether it may */
 	bool interrupted;
 	bool ends_soon;		/* its wait does, if nobody interrupts it */
 	bool left;		/* it is left alone, which is to be said */
@@ -263,12 +264,20 @@ static void let_go(const struct thread *thread, uint64_t until)
 	ptrace(PTRACE_DETACH, thread->tid, NULL, signal);
 }
 
-static char *describe_left(int64_t nr)
+static const char *why_left(const struct thread *thread)
 {
+	if (!thread->decided)
+		return "it took too long to look at them";
+	return thread->may_stop ? "they could not be stopped" : "a stop might disturb them";
+}
+
+static char *describe_left(const struct thread *thread)
+{
+	const int64_t nr = thread->call.nr;
 	const char *name = nr == NO_CALL ? "no system call" :
 			   nr == CALL_OF_32_BITS ? "a 32-bit system call" : wait_call_name(nr);
 	char *call = name ? format("%s", name) : format("system call %lld", (long long)nr);
-	char *text = format("threads still wait (%s): a stop might disturb them", call);
+	char *text = format("threads still wait (%s): %s", call, why_left(thread));
 
 	free(call);
 	return text;
@@ -277,19 +286,22 @@ static char *describe_left(int64_t nr)
 void blocked_left(struct blocked *blocked, blocked_tell tell, void *context)
 {
 	for (size_t i = 0; i < blocked->nr; i++) {
-		const int64_t nr = blocked->threads[i].call.nr;
+		const struct thread *first = &blocked->threads[i];
 		unsigned long left = 0;
 		char *text;
 
-		if (!blocked->threads[i].left)
+		if (!first->left)
 			continue;
 		for (size_t j = i; j < blocked->nr; j++) {
-			if (!blocked->threads[j].left || blocked->threads[j].call.nr != nr)
+			struct thread *thread = &blocked->threads[j];
+
+			if (!thread->left || thread->call.nr != first->call.nr ||
+			    why_left(thread) != why_left(first))
 				continue;
-			blocked->threads[j].left = false;
+			thread->left = false;
 			left++;
 		}
-		text = describe_left(nr);
+		text = describe_left(first);
 		tell(context, left, text);
 		free(text);
 	}
@@ -363,6 +375,7 @@ static void decide(struct blocked *blocked, struct thread *thread)
 	thread->ends_soon = !thread->may_stop &&
 			    time_limit(thread->tid, &thread->call) <= STOP_MS * 1000000ULL;
 	thread->switches = count_switches(thread);
+	thread->decided = true;
 }
 
 static void interrupt_threads(struct blocked *blocked)
