@@ -93,7 +93,8 @@ static void stop(struct recording *recording)
 		return;
 	if (!recording->since) {
 		recording->since = now_ns();
-		if (recording->waiter)
+		/* Another process may have its number by now. */
+		if (recording->waiter && !process_has_ended(recording->process))
 			find_blocked(recording);
 	}
 	if (recording->blocked && blocked_will_run(recording->blocked))
@@ -505,6 +506,7 @@ static void start(struct recording *recording, const struct record_options *opti
 	if (options->command) {
 		child_prepare(child, options->command);
 		session_follow_thread(session, child->pid);
+		recording->process = process_open(child->pid);
 		recording->waiter = options->wait ? child->pid : 0;
 	} else if (options->pid) {
 		struct process_id process = stacks_process(recording->stacks, options->pid,
