@@ -18,12 +18,15 @@
 #define LONGEST_MS	2000
 #define SHORTEST_MS	20
 
-/* How many of a user's processes may not answer, and for how long that counts. */
+/*
+ * How many of a user's processes may not answer, and for how long that counts.  Once there is
+ * only SHORTEST_MS, it is one.
+ */
 #define MOST_LATE	3
 #define LATE_SECONDS	60
 
 /* Users beyond take the place of the one who was late the longest ago. */
-#define MOST_USERS	64
+#define MOST_USERS	1024
 
 struct request {
 	looker_question *question;	/* the child is a copy of this process */
@@ -123,11 +126,21 @@ static bool counts(const struct late *of)
 	return of->nr && now_seconds() - of->latest < LATE_SECONDS;
 }
 
+static int64_t time_to_wait(void)
+{
+	int64_t ms = LONGEST_MS;
+
+	for (size_t i = 0; i < MOST_USERS && ms > SHORTEST_MS; i++)
+		if (counts(&late[i]))
+			ms >>= late[i].nr;
+	return ms > SHORTEST_MS ? ms : SHORTEST_MS;
+}
+
 static bool is_refused(uid_t user)
 {
 	for (size_t i = 0; i < MOST_USERS; i++)
 		if (late[i].user == user && counts(&late[i]))
-			return late[i].nr >= MOST_LATE;
+			return late[i].nr >= MOST_LATE || time_to_wait() == SHORTEST_MS;
 	return false;
 }
 
@@ -147,16 +160,6 @@ static void note_late(uid_t user)
 		*of = (struct late){ .user = user };
 	of->nr++;
 	of->latest = now_seconds();
-}
-
-static int64_t time_to_wait(void)
-{
-	int64_t ms = LONGEST_MS;
-
-	for (size_t i = 0; i < MOST_USERS; i++)
-		if (counts(&late[i]))
-			ms >>= late[i].nr;
-	return ms > SHORTEST_MS ? ms : SHORTEST_MS;
 }
 
 /* --------------------------------------------------------------------- asking */
