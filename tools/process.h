@@ -13,8 +13,8 @@ struct process_id {
 };
 
 /*
- * Distinguishes processes, or threads, with the same number; 0 if there is none.  Nobody can
- * keep that from being answered, other than when it started.
+ * Distinguishes processes, or threads, with the same number; 0 if there is none.  The process
+ * cannot delay the answer, as it can that of process_start().
  */
 uint64_t process_life(pid_t tid);
 
