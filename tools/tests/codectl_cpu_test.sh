@@ -216,10 +216,18 @@ test_whole_machine()
 	stop_load
 }
 
+perf_has_events()
+{
+	for perf in $(pidof perf); do
+		ls -l "/proc/$perf/fd"
+	done | grep -q perf_event
+}
+
 interrupted()
 {
 	codectl record --cpu -p "$load" -o "$out/recording" > "$out/stdout" 2> "$out/stderr" &
 	recorder=$!
+	eventually perf_has_events
 	sleep 5
 	kill -INT "$recorder"
 	wait "$recorder" && make_json &&
