@@ -11,8 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
 jit=${JIT_DEMO:-$here/../jit-demo}
-rounds=200 seconds=0.5 lasting=200
-[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=50 seconds=2 lasting=1000
+rounds=200 seconds=0.5
+[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=50 seconds=2
 
 # folded COUNT EVENT FUNCTIONS - lines of folded stacks that end in the functions
 folded()
@@ -195,6 +195,11 @@ test_record_signal()
 		syscalls:sys_enter_getppid 'main;interrupted;[^;]*;handler;syscall'
 }
 
+recorder_ends()
+{
+	eventually has_ended "$recorder" && wait "$recorder"
+}
+
 test_record_pid()
 {
 	start_load "$here/contend" 3 1000000000 1000
@@ -207,11 +212,11 @@ test_record_pid()
 	check "its threads have their stacks" folded some syscalls:sys_enter_getppid \
 		'worker;turn;tell;syscall'
 	check "it goes on" kill -0 $load
-	# Not a child of this shell, which would keep it as a zombie.  It runs for longer
-	# than codectl takes to start.
-	soon=$(sh -c "$here/contend 2 $lasting 10000 > /dev/null & echo \$!")
-	check "it ends with the process" timeout -s KILL $((60 * ${TEST_TIME_SCALE:-1})) \
-		sh -c "codectl record -p $soon > $out/stdout 2> $out/stderr"
+	# Not a child of this shell, which would keep it as a zombie.
+	soon=$(sh -c "$here/contend 2 1000000000 10000 > /dev/null & echo \$!")
+	start_recorder --event sys_enter_getppid -p "$soon"
+	kill "$soon"
+	check "it ends with the process" recorder_ends
 	check "record of all, for a time" codectl_is 0 record --event sys_enter_getppid \
 		--duration $seconds --folded "$out/folded"
 	check "has it as well" folded some syscalls:sys_enter_getppid \
