@@ -523,10 +523,7 @@ static void *wait_for_page(void *context)
 	return NULL;
 }
 
-/*
- * Whoever reads the word waits for a page that nobody gives; where only root may arrange that,
- * others just read it.
- */
+/* Whoever reads the word waits for a page that nobody gives. */
 static __attribute__((noreturn)) void withhold_page(int ready)
 {
 	const long size = sysconf(_SC_PAGESIZE);
@@ -543,8 +540,7 @@ static __attribute__((noreturn)) void withhold_page(int ready)
 	range.range.start = (uintptr_t)word;
 	range.range.len = size;
 	madvise(word, size, MADV_DONTNEED);
-	if (faults >= 0 &&
-	    (ioctl(faults, UFFDIO_API, &api) || ioctl(faults, UFFDIO_REGISTER, &range)))
+	if (ioctl(faults, UFFDIO_API, &api) || ioctl(faults, UFFDIO_REGISTER, &range))
 		_exit(1);
 	write(ready, "", 1);
 	for (;;)
