@@ -135,12 +135,15 @@ static void many_users_have_little_time_each(void)
 	note_late(SOMEBODY);
 	note_late(ANOTHER);
 	CHECK(time_to_wait() == LONGEST_MS / 8);
+	/* They were late the longest ago. */
+	for (size_t i = 0; i < MOST_USERS; i++)
+		late[i].latest--;
 	for (uid_t user = 1; user < 10 * MOST_USERS; user++)
 		note_late(user);
 	CHECK(time_to_wait() == SHORTEST_MS);
 	note_late(ANOTHER);
 	/* On a busy machine the answer may take longer than that: nobody is asked here. */
-	CHECK(is_refused(ANOTHER) && !is_refused(SOMEBODY + 1));
+	CHECK(is_refused(ANOTHER) && !is_refused(SOMEBODY));
 	forgive();
 }
 
