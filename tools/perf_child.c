@@ -24,10 +24,7 @@
 #define MAX_LINE	200
 #define STEP_MS		100
 
-/*
- * perf reads what the kernel tells of other programs, for which the kernel may wait: for one
- * that is in execve(), say, while it closes a file whose server does not answer.
- */
+/* perf reads what the kernel tells of other programs, which may delay that, as looker.h says. */
 int64_t perf_child_silent_ms = 60000;
 
 /* perf answers to that once it samples, and writes what it has. */
