@@ -51,4 +51,17 @@ static void walk(struct __test_metadata *_metadata, FIXTURE_DATA(table) * self,
 
 #define COMPLETE 0
 
+static inline void register_and_walk(struct __test_metadata *_metadata,
+				     FIXTURE_DATA(table) * self,
+				     unsigned int topmost, unsigned int below)
+{
+	ASSERT_NE(0, self->stub.table_size);
+	ASSERT_EQ(0, stub_register(&self->stub));
+	walk(_metadata, self, topmost, below);
+	ASSERT_EQ(0, stub_unregister(&self->stub));
+}
+
+/* Words of a flexible row: the CFA of the stub. */
+#define CFA_BY_SP FLEX_CTL(DWARF_RSP, 0, 1), STUB_FRAME
+
 #endif /* CODECTL_TABLE_FIXTURE_H */
