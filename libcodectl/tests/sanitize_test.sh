@@ -48,7 +48,8 @@ address='-fsanitize=address,undefined -fno-sanitize-recover=all'
 {
 	run "built for addresses" build "$work/address" $address
 	for test in builder_test eh_frame_test elf_test fork_test granule_map_test model_test \
-			name_event_test name_tracer_test names_test perf_map_test region_test signal_test thread_test; do
+			name_event_test name_tracer_test names_test perf_map_test region_rows_test \
+			region_test signal_test thread_test; do
 		run "addresses, $test" check "$work/address" $test $address
 	done
 	run "built for threads" build "$work/thread" $thread
