@@ -8,6 +8,7 @@
 #include "check.h"
 #include "report/recording.h"
 #include "report/writers.h"
+#include "tool.h"
 
 /* A stack of @functions, the outermost first, with ';' between them, all of /bin/a. */
 static inline uint32_t push_functions(struct profile *profile, const char *functions,
@@ -50,6 +51,22 @@ static inline bool add_sample(struct profile *profile, struct added added)
 }
 
 #define ADD(profile, ...)	CHECK(add_sample(profile, (struct added){ __VA_ARGS__ }))
+
+/* A profile of several tasks and events. */
+static inline struct profile *make_mixed(void)
+{
+	static const struct added samples[] = {
+		{ "main;f", "a:x", "one", 1, 0, 1, 10, false, true },
+		{ "main;g", "a:y", "one", 1, PROFILE_TICK_NS, 2, 0, false, false },
+		{ "main;f", "b:x", "two", 2, 2 * PROFILE_TICK_NS, 4, 30, false, true },
+		{ "main;g", "a:x", "two;3", 3, 3 * PROFILE_TICK_NS, 8, 50, false, true },
+	};
+	struct profile *profile = profile_new();
+
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
+		CHECK(add_sample(profile, samples[i]));
+	return profile;
+}
 
 /* From folded stacks of event "e", such as "main;f 10\n". */
 static inline void add_folded(struct profile *profile, const char *text, bool base)
