@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names in files: which files are opened, the debugging information of this program, and faulty
- * files, readers and holders.
+ * Names in files: the debugging information of this program, and faulty files, readers and
+ * holders.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,28 +14,10 @@
 #include "answer.h"
 #include "check.h"
 #include "holder.h"
+#include "in_dir.h"
 #include "perf_file.h"
 #include "symbol.h"
 #include "tool.h"
-
-static char dir[] = "/tmp/symbol-XXXXXX";
-
-static char *in_dir(const char *name)
-{
-	return format("%s/%s", dir, name);
-}
-
-static void write_file(const char *path, const void *data, size_t len)
-{
-	FILE *file = fopen(path, "w");
-
-	CHECK(file && fwrite(data, 1, len, file) == len && !fclose(file));
-}
-
-static void write_text(const char *path, const char *text)
-{
-	write_file(path, text, strlen(text));
-}
 
 /* Compares a text that may be NULL. */
 static bool same(const char *text, const char *wanted)
@@ -45,89 +27,6 @@ static bool same(const char *text, const char *wanted)
 	if (!equal)
 		printf("# '%s', not '%s'\n", text, wanted);
 	return equal;
-}
-
-/* --- opened files */
-
-static bool opens(const char *root, const char *path)
-{
-	int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct plain file;
-	bool good = plain_open(&file, fd, path);
-
-	close(fd);
-	if (good)
-		close(file.fd);
-	return good;
-}
-
-static void only_regular_files_are_opened(void)
-{
-	static const char *const others[] = {
-		"/dev/null", "/dev/zero", "/dev", "/proc/self/maps", "/proc/version", "/none",
-		"/sys/kernel/notes", "",
-	};
-	char *pipe = in_dir("pipe"), *text = in_dir("text");
-
-	write_text(text, "text");
-	CHECK(!mkfifo(pipe, 0666));
-	CHECK(opens("/", text) && opens(dir, "text") && opens(dir, "/text"));
-	CHECK(!opens("/", pipe) && !opens(dir, "pipe"));
-	/* A file of size 0, as those of cgroups are. */
-	write_text(text, "");
-	CHECK(!opens(dir, "text"));
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		CHECK(!opens("/", others[i]));
-	unlink(pipe);
-	unlink(text);
-	free(pipe);
-	free(text);
-}
-
-/* Links of a process are resolved in its root. */
-static void links_stay_in_their_root(void)
-{
-	static const char *const targets[] = { "text", "/text", "/../text", "../../text" };
-	char *link = in_dir("link"), *text = in_dir("text"), *out = format("..%s", text);
-
-	write_text(text, "text");
-	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
-		CHECK(!symlink(targets[i], link));
-		CHECK(opens(dir, "link"));
-		unlink(link);
-	}
-	CHECK(!symlink(text, link) && opens("/", link) && !opens(dir, "link"));
-	unlink(link);
-	CHECK(!symlink(out, link) && !opens(dir, "link"));
-	unlink(link);
-	/* A link of procfs is not a path. */
-	CHECK(!symlink("/proc/self/exe", link) && !opens(dir, "link") && !opens("/", link));
-	unlink(link);
-	unlink(text);
-	free(link);
-	free(text);
-	free(out);
-}
-
-static void entries_are_no_links_and_not_the_kernels(void)
-{
-	char *link = in_dir("link"), *text = in_dir("text");
-	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct plain file;
-
-	write_text(text, "text");
-	CHECK(!symlink("text", link));
-	CHECK(plain_open_entry(&file, fd, "text") && file.size == 4 && file.uid == geteuid());
-	close(file.fd);
-	CHECK(!plain_open_entry(&file, fd, "link") && file.fd < 0);
-	close(fd);
-	fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	CHECK(!plain_open_entry(&file, fd, "version") && file.fd < 0);
-	close(fd);
-	unlink(link);
-	unlink(text);
-	free(link);
-	free(text);
 }
 
 /* --- this program */
@@ -582,9 +481,6 @@ int main(void)
 	in_nothing();
 	if (!mkdtemp(dir))
 		return 1;
-	RUN(only_regular_files_are_opened);
-	RUN(links_stay_in_their_root);
-	RUN(entries_are_no_links_and_not_the_kernels);
 	RUN(inlined_functions_and_lines);
 	RUN(names_are_demangled);
 	RUN(many_at_once);

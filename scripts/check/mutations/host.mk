@@ -47,7 +47,7 @@ bin/order_test bin/granule_order_test bin/name_order_test: bin/%: obj/tests/%.o 
 # --- codectl(1)
 
 LIBRARIES := libtracefs libtraceevent libdw libelf jansson zlib
-TOOLS	:= parse_test join_test code_names_test frames_test symbol_test profile_test recording_test \
+TOOLS	:= parse_test join_test code_names_test frames_test plain_test symbol_test profile_test recording_test \
 	   report_test report_formats_test flamegraph_test stacks_test wait_test blocked_test locks_test perf_data_test cpu_samples_test \
 	   child_test perf_child_test screen_test
 TESTED	:= answer blocked resumed join mapping perf_map proc_line tool trace_record code_names debuginfod elf_names \
