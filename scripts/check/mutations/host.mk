@@ -48,8 +48,8 @@ bin/order_test bin/granule_order_test bin/name_order_test: bin/%: obj/tests/%.o 
 
 LIBRARIES := libtracefs libtraceevent libdw libelf jansson zlib
 TOOLS	:= parse_test join_test code_names_test frames_test plain_test symbol_test profile_test recording_test \
-	   report_test report_formats_test flamegraph_test stacks_test wait_test blocked_test locks_test perf_data_test cpu_samples_test \
-	   child_test perf_child_test screen_test
+	   report_test report_formats_test flamegraph_test stacks_test wait_test blocked_test locks_test \
+	   perf_data_test cpu_samples_test child_test perf_child_test screen_test
 TESTED	:= answer blocked resumed join mapping perf_map proc_line tool trace_record code_names debuginfod elf_names \
 	   elf_scopes elf_symbols frames holder lock_name looker owner perf_file plain reader sandbox stacks symbol wait_kind \
 	   child cpu_samples interrupt kernel_names kernel_stacks perf_child perf_data perf_stream perf_tasks process \
@@ -111,7 +111,7 @@ obj/sframe/%.o: tools/sframe/%.c
 	@mkdir -p $(@D)
 	$(CONVERT) -c -o $@ $<
 
-CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test sframe_attach_test
+CONVERTER_TESTS := sframe_test sframe_store_test sframe_hostile_test attach_tables_test sframe_attach_test
 ATTACH	:= converter files follow keep keepers ready stale
 INCLUDING := follow_test keep_test keepers_test ready_test
 
@@ -132,8 +132,8 @@ bin/sframe_hostile_test: $(filter-out %/frames.o %/object.o,obj/sframe/sframe_ho
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(SFRAME)/lib/libsframe.a -ldw -lelf -lcrypto
 
-# Includes the other sources of attach.
-bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o obj/tools/looker.o \
+# Each includes what it needs of the other sources of attach.
+bin/attach_tables_test bin/sframe_attach_test: $(ATTACH:%=obj/attach/%.o) obj/tools/child.o obj/tools/looker.o \
 		obj/tools/owner.o
 
 bin/files_test: obj/attach/files.o
