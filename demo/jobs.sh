@@ -12,8 +12,8 @@ before=$(now)
 took=$(($(now) - before))
 hertz=$((base_hertz * 100 / (took < 25 ? 25 : took > 100 ? 100 : took)))
 
-job chain "$here/chain" 2000
-job plugin-host "$here/plugin-host" "$here/plugin.so" 1200
+job chain "$here/chain" 1000
+job plugin-host "$here/plugin-host" "$here/plugin.so" 600
 job sqlite3 "$here/sqlite3" -batch :memory: ".read $here/workload.sql"
 job lua5.4 "$here/lua5.4" "$here/workload.lua" 14
 
