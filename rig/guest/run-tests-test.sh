@@ -110,22 +110,42 @@ result $? "so are the programs that are linked in other ways"
 	grep -q '^fault_test ' "$work/debug" && ! grep -q '^codectl_error' "$work/debug"
 result $? "each kernel has what it can run"
 
-# Each pattern that ./quickstart check uses on the fast kernel must match a test.
-eval "$(sed -n '/^fast_tests="/,/"$/p' "$top/quickstart")"
-empty=''
-set -f
-for pattern in ${fast_tests:-none}; do
-	found=''
-	while read -r name _; do
-		# shellcheck disable=SC2254
-		case $name in
-		$pattern) found=yes; break ;;
-		esac
-	done < "$work/fast"
-	[ -n "$found" ] || empty="$empty $pattern"
-done
-set +f
-echo "# empty:${empty:- none}"
-[ -z "$empty" ]
+# of_tests KERNEL PATTERNS - does each pattern match a test?
+of_tests()
+{
+	local pattern name found empty=''
+
+	set -f
+	for pattern in ${2:-none}; do
+		found=''
+		while read -r name _; do
+			# shellcheck disable=SC2254
+			case $name in
+			$pattern) found=yes; break ;;
+			esac
+		done < "$work/$1"
+		[ -n "$found" ] || empty="$empty $pattern"
+	done
+	set +f
+	echo "# empty:${empty:- none}"
+	[ -z "$empty" ]
+}
+
+debug_tests='' rest_tests='' fast_tests=''
+eval "$(sed -n '/^debug_tests="/,/glibc"$/p' "$top/quickstart")"
+of_tests debug "$debug_tests $rest_tests"
+result $? "each pattern of what check runs on the debug kernel is of a test"
+of_tests fast "$fast_tests"
 result $? "each pattern of what check runs on the fast kernel is of a test"
+left=$(set -f
+	while read -r name _; do
+		for pattern in $debug_tests $rest_tests; do
+			# shellcheck disable=SC2053
+			[[ $name != $pattern ]] || continue 2
+		done
+		echo "$name"
+	done < "$work/debug" | xargs)
+echo "# left out: $left"
+[ "$left" = "codectl_test.sh codectl_wait_test.sh" ]
+result $? "check leaves out two tests of the debug kernel"
 finish

@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=trace.sh
 . "$here/trace.sh"
 
-stacks=${TRACE_STACKS:-$((scale > 1 ? 200 : 5000))}
+stacks=${TRACE_STACKS:-$((scale > 1 ? 100 : 5000))}
 program=$here/truth_load
 "$program" --map > "$work/map"
 result $? "the program says where its functions are"
