@@ -268,12 +268,12 @@ static void victim_main(struct victim *v)
 	pause();
 }
 
-static char read_report(int fd, unsigned int seconds)
+static char read_report(int fd, unsigned int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char c = 0;
 
-	if (poll(&p, 1, scaled_seconds(seconds) * 1000) != 1)
+	if (poll(&p, 1, scaled_seconds(1) * ms) != 1)
 		return 't';
 	return read(fd, &c, 1) == 1 ? c : 'e';
 }
@@ -323,12 +323,12 @@ static void check_waiting_walk(struct __test_metadata *_metadata,
 		victim_main(&v);
 		_exit(0);
 	}
-	EXPECT_EQ('w', read_report(fds[0], 10));
+	EXPECT_EQ('w', read_report(fds[0], 10000));
 	EXPECT_TRUE(registering_works());
-	EXPECT_EQ('o', read_report(fds[0], 20)) {
+	EXPECT_EQ('o', read_report(fds[0], 20000)) {
 		TH_LOG("threads beside the walk did not go on");
 	}
-	EXPECT_EQ('t', read_report(fds[0], 1)) {
+	EXPECT_EQ('t', read_report(fds[0], 200)) {
 		TH_LOG("the walk did not wait: this proves nothing");
 	}
 	EXPECT_TRUE(dies(pid, 10));
