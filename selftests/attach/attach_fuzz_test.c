@@ -424,7 +424,7 @@ static void clean_up(FIXTURE_DATA(attach) * self)
 
 TEST_F(attach, random_operations)
 {
-	unsigned long calls = number_of("FUZZ_CALLS", 20000);
+	unsigned long calls = number_of("FUZZ_CALLS", is_slow() ? 5000 : 20000);
 	long files = attached_files();
 	struct memory before;
 	pid_t other;
