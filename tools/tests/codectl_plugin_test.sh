@@ -12,7 +12,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 hold_tracepoints
 rounds=50
-[ "${TEST_TIME_SCALE:-1}" = 1 ] || rounds=10
 # A thread does not wait if it already has the turn.
 waits=$((rounds / 10))
 
