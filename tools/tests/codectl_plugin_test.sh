@@ -54,6 +54,12 @@ has_no()
 	[ "$(stacks "$1")" = 0 ]
 }
 
+# no_control_characters FILE
+no_control_characters()
+{
+	! tr -d '\n\t' < "$1" | LC_ALL=C grep -q '[[:cntrl:]]'
+}
+
 hexadecimal='0x[0-9a-f]+'
 libc="\\(/usr/lib64/libc.so.6\\+$hexadecimal\\)"
 program="\\($here/contend\\+$hexadecimal\\)"

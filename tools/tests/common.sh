@@ -63,12 +63,6 @@ eventually()
 	return 1
 }
 
-# no_control_characters FILE
-no_control_characters()
-{
-	! tr -d '\n\t' < "$1" | LC_ALL=C grep -q '[[:cntrl:]]'
-}
-
 # ends_with STATUS COMMAND... - does it exit with that status?  Keeps its output.
 ends_with()
 {
