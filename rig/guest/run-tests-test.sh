@@ -123,41 +123,50 @@ result $? "so are the programs that are linked in other ways"
 	grep -q '^fault_test ' "$work/debug" && ! grep -q '^codectl_error' "$work/debug"
 result $? "each kernel has what it can run"
 
-# of_tests KERNEL PATTERNS - does each pattern match a test?
+# matches NAME PATTERN...
+matches()
+{
+	local name=$1 pattern
+
+	shift
+	for pattern; do
+		# shellcheck disable=SC2053
+		[[ $name != $pattern ]] || return 0
+	done
+	return 1
+}
+
+# Does each pattern of check match a test, and which tests does none match?
+set -f
+
+# of_tests KERNEL PATTERN...
 of_tests()
 {
-	local pattern name found empty=''
+	local kernel=$1 pattern name empty=''
 
-	set -f
-	for pattern in ${2:-none}; do
-		found=''
+	shift
+	for pattern in "${@:-none}"; do
 		while read -r name _; do
-			# shellcheck disable=SC2254
-			case $name in
-			$pattern) found=yes; break ;;
-			esac
-		done < "$work/$1"
-		[ -n "$found" ] || empty="$empty $pattern"
+			matches "$name" "$pattern" && continue 2
+		done < "$work/$kernel"
+		empty="$empty $pattern"
 	done
-	set +f
 	echo "# empty:${empty:- none}"
 	[ -z "$empty" ]
 }
 
 debug_tests='' rest_tests='' fast_tests=''
 eval "$(sed -n '/^debug_tests="/,/glibc"$/p' "$top/quickstart")"
-of_tests debug "$debug_tests $rest_tests"
+# shellcheck disable=SC2086
+of_tests debug $debug_tests $rest_tests
 result $? "each pattern of what check runs on the debug kernel is of a test"
-of_tests fast "$fast_tests"
+# shellcheck disable=SC2086
+of_tests fast $fast_tests
 result $? "each pattern of what check runs on the fast kernel is of a test"
-left=$(set -f
-	while read -r name _; do
-		for pattern in $debug_tests $rest_tests; do
-			# shellcheck disable=SC2053
-			[[ $name != $pattern ]] || continue 2
-		done
-		echo "$name"
-	done < "$work/debug" | xargs)
+# shellcheck disable=SC2086
+left=$(while read -r name _; do
+	matches "$name" $debug_tests $rest_tests || echo "$name"
+done < "$work/debug" | xargs)
 echo "# left out: $left"
 [ "$left" = "codectl_test.sh codectl_wait_test.sh" ]
 result $? "check leaves out two tests of the debug kernel"
