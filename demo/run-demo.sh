@@ -85,7 +85,7 @@ make_symfs()
 record()
 {
 	echo "== codectl=off: recording with --call-graph fp,defer and dwarf"
-	in_guest codectl=off "$guest_demo/record.sh /out/off fp,defer
+	in_guest codectl=off "$guest_demo/record.sh /out/off fp,defer compiled
 		$guest_demo/record.sh /out/dwarf dwarf
 		$guest_demo/stackdump -o /out/off/chain.dump -- \
 			$guest_demo/chain 200 > /dev/null
@@ -94,7 +94,7 @@ record()
 			$guest_jit/programs/*.jd > /dev/null" ||
 		die "the guest with codectl=off failed"
 	echo "== codectl on: recording with --call-graph fp,defer, then stack dumps"
-	in_guest codectl=on "$guest_demo/record.sh /out/on fp,defer
+	in_guest codectl=on "$guest_demo/record.sh /out/on fp,defer compiled called
 		$guest_demo/dump.sh /out/dump" ||
 		die "the guest with codectl on failed"
 }
