@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The fixture of the tests of the trace: an instance of its own. */
+/* The fixture of the tests of the trace: an instance. */
 #ifndef CODECTL_TRACE_FIXTURE_H
 #define CODECTL_TRACE_FIXTURE_H
 
@@ -19,12 +19,9 @@ FIXTURE(trace)
 
 FIXTURE_SETUP(trace)
 {
-	char name[32];
-
 	REQUIRE_CODECTL();
 	truth_reset();
-	snprintf(name, sizeof(name), "codectl_test_%d", getpid());
-	ASSERT_EQ(0, tracefs_open(&self->t, name));
+	ASSERT_EQ(0, tracefs_borrow(&self->t));
 }
 
 FIXTURE_TEARDOWN(trace)
@@ -32,7 +29,7 @@ FIXTURE_TEARDOWN(trace)
 	if (_metadata->exit_code == KSFT_FAIL)
 		trace_log_print(&self->log);
 	trace_log_free(&self->log);
-	EXPECT_EQ(0, tracefs_close(&self->t));
+	EXPECT_EQ(0, tracefs_return(&self->t));
 }
 
 #define READ_LOG() ASSERT_EQ(0, trace_log_read(&self->log, &self->t))

@@ -12,11 +12,20 @@ void tracefs_top(struct tracefs *t)
 	snprintf(t->dir, sizeof(t->dir), TRACEFS_DIR);
 }
 
-int tracefs_open(struct tracefs *t, const char *name)
+static int mount_tracefs(void)
 {
 	if (access(TRACEFS_DIR "/instances", F_OK) &&
 	    mount("tracefs", TRACEFS_DIR, "tracefs", 0, NULL))
 		return -errno;
+	return 0;
+}
+
+int tracefs_open(struct tracefs *t, const char *name)
+{
+	int err = mount_tracefs();
+
+	if (err)
+		return err;
 	snprintf(t->dir, sizeof(t->dir), TRACEFS_DIR "/instances/%s", name);
 	rmdir(t->dir);
 	return mkdir(t->dir, 0755) ? -errno : 0;
@@ -139,14 +148,79 @@ int tracefs_trace_syscall(const struct tracefs *t, long nr, pid_t tid,
 	return err;
 }
 
-int tracefs_clear(const struct tracefs *t)
+static int truncate_file(const struct tracefs *t, const char *file)
 {
-	int fd = tracefs_open_file(t, "trace", O_WRONLY | O_TRUNC);
+	int fd = tracefs_open_file(t, file, O_WRONLY | O_TRUNC);
 
 	if (fd < 0)
 		return -errno;
 	close(fd);
 	return 0;
+}
+
+int tracefs_clear(const struct tracefs *t)
+{
+	return truncate_file(t, "trace");
+}
+
+/* ---------------------------------------------- the instance of a program's tests */
+
+/* Of what tests change: a new instance has these values. */
+static const struct {
+	const char *file;
+	const char *value;
+} defaults[] = {
+	{ "tracing_on", "0" },
+	{ USER_STACKS, "0" },
+	{ "options/sym-userobj", "0" },
+	{ "options/overwrite", "1" },
+	{ "events/enable", "0" },
+	{ "events/raw_syscalls/filter", "0" },
+	{ "events/codectl/filter", "0" },
+	{ "snapshot", "0" },
+	{ "buffer_subbuf_size_kb", "4" },
+	{ "buffer_size_kb", "1408" },
+	/* This empties the trace as well. */
+	{ "trace_clock", "local" },
+	{ "tracing_on", "1" },
+};
+
+static pid_t program;
+static struct tracefs borrowed;
+
+static __attribute__((constructor)) void name_borrowed(void)
+{
+	program = getpid();
+	snprintf(borrowed.dir, sizeof(borrowed.dir), TRACEFS_DIR "/instances/codectl_test_%d",
+		 program);
+}
+
+static __attribute__((destructor)) void remove_borrowed(void)
+{
+	if (getpid() == program)
+		rmdir(borrowed.dir);
+}
+
+int tracefs_return(const struct tracefs *t)
+{
+	int err = truncate_file(t, "set_event_pid");
+
+	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults) && !err; i++)
+		err = tracefs_write(t, defaults[i].file, defaults[i].value);
+	return err;
+}
+
+/* A test that was killed has not returned it. */
+int tracefs_borrow(struct tracefs *t)
+{
+	int err = mount_tracefs();
+
+	if (err)
+		return err;
+	*t = borrowed;
+	if (!mkdir(t->dir, 0755))
+		return 0;
+	return errno == EEXIST ? tracefs_return(t) : -errno;
 }
 
 /* "  COMM-PID     [CPU] FLAGS  TIME: TEXT", or not a new entry. */

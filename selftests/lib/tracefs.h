@@ -26,6 +26,12 @@ struct tracefs {
  */
 int tracefs_open(struct tracefs *t, const char *name);
 int tracefs_close(struct tracefs *t);
+/*
+ * The instance of this program's tests, which are processes of their own: as new, though it is
+ * made once, as that takes seconds on a debug kernel.  It goes when the program exits.
+ */
+int tracefs_borrow(struct tracefs *t);
+int tracefs_return(const struct tracefs *t);
 /* The instance that is always there. */
 void tracefs_top(struct tracefs *t);
 

@@ -45,7 +45,7 @@ FIXTURE_SETUP(drop)
 	struct proc_line l;
 
 	REQUIRE_CODECTL();
-	ASSERT_EQ(0, tracefs_open(&self->t, "codectl_test_drop"));
+	ASSERT_EQ(0, tracefs_borrow(&self->t));
 	self->mem = map_pages(3, PROT_READ | PROT_EXEC);
 	ASSERT_NE(NULL, self->mem);
 	ASSERT_EQ(0, pages_register(TEXT, variant->jit));
@@ -59,7 +59,7 @@ FIXTURE_TEARDOWN(drop)
 	if (_metadata->exit_code == KSFT_FAIL)
 		trace_log_print(&self->log);
 	trace_log_free(&self->log);
-	EXPECT_EQ(0, tracefs_close(&self->t));
+	EXPECT_EQ(0, tracefs_return(&self->t));
 }
 
 /* The registration went once, of that process and for that reason. */
