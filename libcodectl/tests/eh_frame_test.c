@@ -459,7 +459,7 @@ static void damaged_sections(void)
 		put_fde(text + 64 * i, 64,
 			"\0\x41\x0e\x10\x86\2\x0a\x43\x0d\6\x78\x0b\x0f\1\x77", 15);
 	memcpy(whole, section, size);
-	for (i = 0; i < 20000; i++) {
+	for (i = 0; i < test_rounds(20000); i++) {
 		len = 1 + test_random(size);
 		copy = malloc(len);
 		CHECK(copy);

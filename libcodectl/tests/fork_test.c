@@ -34,20 +34,12 @@ static bool stopped(void)
 	return __atomic_load_n(&stop, __ATOMIC_RELAXED);
 }
 
-/* Does less where everything takes longer. */
-static unsigned int nr_forks(void)
-{
-	const char *scale = getenv("TEST_TIME_SCALE");
-
-	return scale && atoi(scale) > 1 ? 20 : 100;
-}
-
 static void fork_often(void (*in_child)(void))
 {
 	unsigned int i;
 	pid_t pid;
 
-	for (i = 0; i < nr_forks(); i++) {
+	for (i = 0; i < test_rounds(100); i++) {
 		pid = fork();
 		if (!pid) {
 			in_child();

@@ -290,7 +290,7 @@ static void space_is_used_again(void)
 	region = test_open(TEXT_LEN, &attr, &text);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		rows[i] = test_row(i, 1, i + 1);
-	for (round = 0; round < 1000; round++) {
+	for (round = 0; round < (int)test_rounds(1000); round++) {
 		for (nr = 1; nr <= ARRAY_SIZE(rows); nr++) {
 			CHECK_EQ(codectl_region_add(region, text + 16, 80, rows,
 						    nr, NULL), 0);

@@ -274,7 +274,7 @@ static void run_appending(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < 20; i++)
+	for (i = 0; i < test_rounds(20); i++)
 		run_sizes(STEPS / 80);
 }
 
@@ -292,14 +292,14 @@ static void descending_append(void)
 static void ascending_rewrite(void)
 {
 	attr.flags = CODECTL_REGION_REWRITE;
-	run_sizes(STEPS);
+	run_sizes(test_rounds(STEPS));
 }
 
 static void descending_rewrite(void)
 {
 	attr.flags = CODECTL_REGION_REWRITE;
 	attr.jit_flags = CODE_JIT_DESCENDING;
-	run_sizes(STEPS);
+	run_sizes(test_rounds(STEPS));
 }
 
 static const struct test tests[] = {

@@ -437,16 +437,12 @@ static void check_session(const struct tracer *tracer, uint32_t low,
 		check_number(tracer, begin, low);
 }
 
-/* For both tracers; fewer where everything takes longer. */
+/* For both tracers. */
 static unsigned int cycles(void)
 {
 	const char *cycles = getenv("TEST_CYCLES");
-	const char *scale = getenv("TEST_TIME_SCALE");
 
-	if (cycles)
-		return atoi(cycles);
-
-	return scale && atoi(scale) > 1 ? 200 : 1000;
+	return cycles ? (unsigned int)atoi(cycles) : test_rounds(1000);
 }
 
 static void *come_and_go(void *arg)

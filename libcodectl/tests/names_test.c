@@ -215,7 +215,7 @@ static void names_of_reused_code(void)
 	start(&attr);
 	for (i = 0; i < 100; i++)
 		add(16 * i, "");
-	for (i = 0; i < 100000; i++) {
+	for (i = 0; i < test_rounds(100000); i++) {
 		at = test_random(100);
 		CHECK_EQ(codectl_region_retire(region, text + 16 * at, 16), 1);
 		lens[at] = test_random(70);
@@ -482,7 +482,7 @@ static void replayed_while_reused(void)
 		add(16 * i, name);
 	}
 	CHECK_EQ(pthread_create(&thread, NULL, replace_names, NULL), 0);
-	for (i = 0; i < 1000; i++) {
+	for (i = 0; i < test_rounds(1000); i++) {
 		CHECK_EQ(codectl_perf_map(1), 0);
 		CHECK_EQ(codectl_perf_map(0), 0);
 		check_replayed();

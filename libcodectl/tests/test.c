@@ -145,6 +145,13 @@ void test_wait_for(const uint32_t *word, uint32_t bits)
 	CHECK(tries);
 }
 
+unsigned int test_rounds(unsigned int rounds)
+{
+	const char *scale = getenv("TEST_TIME_SCALE");
+
+	return scale && atoi(scale) > 1 ? rounds / 5 : rounds;
+}
+
 uint32_t test_random(uint32_t below)
 {
 	static uint64_t state = 88172645463325252ULL;

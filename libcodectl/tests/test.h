@@ -74,6 +74,12 @@ void test_wait(pid_t pid);
 /* Waits until one of the bits is set. */
 void test_wait_for(const uint32_t *word, uint32_t bits);
 
+/*
+ * Of repetitions with random values, those that there is time for: a fifth if TEST_TIME_SCALE
+ * says that everything takes longer.
+ */
+unsigned int test_rounds(unsigned int rounds);
+
 /* A number below @below, from a fixed sequence. */
 uint32_t test_random(uint32_t below);
 
