@@ -195,17 +195,21 @@ static __attribute__((constructor)) void name_borrowed(void)
 		 program);
 }
 
+/* If it stays, something holds it for good: the program has failed. */
 static __attribute__((destructor)) void remove_borrowed(void)
 {
-	if (getpid() == program)
-		rmdir(borrowed.dir);
+	if (getpid() != program || access(borrowed.dir, F_OK) || !tracefs_close(&borrowed))
+		return;
+	printf("# cannot remove %s: %s\n", borrowed.dir, strerror(errno));
+	fflush(stdout);
+	_exit(1);
 }
 
 int tracefs_return(const struct tracefs *t)
 {
 	int err = truncate_file(t, "set_event_pid");
 
-	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults) && !err; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(defaults) && !err; i++)
 		err = tracefs_write(t, defaults[i].file, defaults[i].value);
 	return err;
 }
