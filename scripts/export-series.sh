@@ -217,7 +217,7 @@ hold_back()
 			echo "--include=$file"
 		done < "$work/held" | xargs git -C "$repo" apply -R --index \
 			"$top/kernel/export/$later" ||
-			die "$later is not in kernel/ as it says: kernel/README.md"
+			die "$later does not match kernel/: see kernel/README.md"
 	done < "$work/later"
 }
 

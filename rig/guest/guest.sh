@@ -18,8 +18,8 @@ usage()
 
 	  --kernel KERNEL           fast, debug, coverage or stock (default: fast)
 	  --append KERNELARGS       add to the kernel's command line
-	  --add HOSTPATH[:GUESTPATH]  a file or folder for the guest; GUESTPATH
-	                            defaults to the absolute HOSTPATH
+	  --add HOSTPATH[:GUESTPATH]  a file or directory for the guest;
+	                            GUESTPATH defaults to the absolute HOSTPATH
 	  --out DIR                 bring the guest's /out back into DIR
 	  --icount                  one CPU, whose clock counts an instruction a ns
 	  --plugin FILE[,ARG...]    a plugin of QEMU
