@@ -98,6 +98,7 @@ static void codectl_note_waking(void *data, struct task_struct *task)
 	const struct unwind_task_info *info = &task->unwind_info;
 	unsigned int left_state;
 	char state;
+	u64 since;
 
 	/* Before the time: pairs with the release in codectl_note_switch(). */
 	left_state = smp_load_acquire(&info->left_state);
@@ -107,8 +108,10 @@ static void codectl_note_waking(void *data, struct task_struct *task)
 		return;
 
 	state = codectl_wait_state(task, left_state, start);
-	if (state)
-		trace_task_wakes(task, now - max(READ_ONCE(info->left), start), state);
+	since = max(READ_ONCE(info->left), start);
+	/* Not if it is only now leaving its CPU, for the first time since the start. */
+	if (state && now >= since)
+		trace_task_wakes(task, now - since, state);
 }
 
 static unsigned int codectl_waits_users, codectl_wakes_users;
