@@ -119,7 +119,7 @@ check_patches()
 		case $(basename "$patch") in
 		*-selftests-*) types+=,$selftests_types ;;
 		*-trace-events-*.patch | *-tracing-*) types+=,$trace_types ;;
-		*-unwind-by-registered-tables.patch) types+=,$trace_types,$asm_types ;;
+		*-Unwind-by-registered-tables.patch) types+=,$trace_types,$asm_types ;;
 		esac
 		check_patch "$types" "$patch" || echo failed
 	done | grep .
