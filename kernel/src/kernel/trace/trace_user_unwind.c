@@ -513,6 +513,16 @@ static void print_id(struct trace_array *tr, struct trace_seq *s, u64 id,
 	trace_seq_printf(s, "0x%llx", id);
 }
 
+/* A record of the last boot may claim to have more than it has room for. */
+static unsigned int room_for_frames(const struct trace_iterator *iter)
+{
+	const unsigned int head = offsetof(struct user_unwind_stack_entry, frames);
+
+	if (iter->ent_size < head)
+		return 0;
+	return (iter->ent_size - head) / (2 * sizeof(u64));
+}
+
 static enum print_line_t print_user_unwind_stack(struct trace_iterator *iter,
 						 int flags,
 						 struct trace_event *event)
@@ -521,12 +531,12 @@ static enum print_line_t print_user_unwind_stack(struct trace_iterator *iter,
 	const unsigned int line = 76;
 	struct user_unwind_stack_entry *field;
 	struct trace_seq *s = &iter->seq;
-	unsigned int i, count, codes;
+	unsigned int i, count, codes, room = room_for_frames(iter);
 	const u64 *code;
 
 	trace_assign_type(field, iter->ent);
-	count = min(field->count, FRAMES_PER_RECORD);
-	codes = min(field->codes, FRAMES_PER_RECORD);
+	count = min3(field->count, FRAMES_PER_RECORD, room);
+	codes = min(field->codes, room - count);
 	code = &field->frames[2 * count];
 
 	trace_seq_printf(s, "<user stack unwind>\ncookie=%llx", field->cookie);
