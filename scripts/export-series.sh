@@ -152,14 +152,15 @@ prerequisites()
 # mail PROJECT NAME COVER - writes the commits since the last series as a series
 mail()
 {
-	local out cover=$3 subject
+	local out cover=$3 subject prefix
 
 	nr_series=$((nr_series + 1))
+	prefix=$(sed -n 's/^Prefix: //p' "$cover")
 	out=$build/export/$1-$nr_series-$2
 	mkdir -p "$out"
 	git -C "$repo" -c diff.noprefix=false format-patch -q --no-renames \
 		--abbrev=12 --cover-letter --zero-commit --no-signature \
-		--subject-prefix="PATCH codectl-$2" -o "$out" sent
+		--subject-prefix="${prefix:-PATCH} codectl-$2" -o "$out" sent
 	cover_body "$cover" > "$work/body"
 	subject=$(sed -n 's/^Subject: //p' "$cover")
 	sed -i -e "s|\*\*\* SUBJECT HERE \*\*\*|$subject|" \

@@ -72,7 +72,7 @@ covers()
 		name=${dir##*/}
 		name=${name#*-*-}
 		! grep -H -E '\*\*\* |^@' "$dir/0000-cover-letter.patch" || return
-		! grep -L "^Subject: \[PATCH codectl-$name [0-9]" "$dir"/*.patch | grep . || return
+		! grep -L -E "^Subject: \[(RFC )?PATCH codectl-$name [0-9]" "$dir"/*.patch | grep . || return
 	done
 }
 
