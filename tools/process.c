@@ -40,7 +40,7 @@ static uint64_t field(const char *rest, int nr)
 {
 	unsigned long long value = 0;
 
-	for (; rest && nr > 3; nr--)
+	for (; rest && *rest && nr > 3; nr--)
 		rest = strchr(rest + 1, ' ');
 	if (rest)
 		sscanf(rest, "%llu", &value);

@@ -74,6 +74,19 @@ static void has_ended_without_anybody_waiting(void)
 	close(process);
 }
 
+/* Not even that of the process that was asked about before. */
+static void has_no_start_once_it_has_ended(void)
+{
+	pid_t pid = start_process();
+	uint64_t ticks;
+
+	CHECK(process_start(pid) >= process_start(getpid()));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	CHECK(process_start(getpid()) && !process_start(pid));
+	CHECK(!process_runs(pid, &ticks) && !ticks);
+}
+
 static int ends[2];		/* of a pipe: a thread ends with its writer */
 
 static void *wait_for_end(void *unused)
@@ -216,6 +229,7 @@ int main(void)
 {
 	RUN(a_command_that_is_killed_before_it_starts);
 	RUN(has_ended_without_anybody_waiting);
+	RUN(has_no_start_once_it_has_ended);
 	RUN(has_not_ended_while_it_has_threads);
 	RUN(a_hangup_that_is_ignored);
 	RUN(files_are_written_if_stacks_cannot_be_printed);
