@@ -56,7 +56,8 @@ struct thread {
 	pid_t tid;
 	struct waiting_call call;
 	uint64_t lock;		/* 0: none, or it is unknown which */
-	pid_t owner;		/* of the lock */
+	pid_t owner;		/* of the lock; as its program sees it, perhaps in a container */
+	pid_t own;		/* its own id there, if it waits for a lock; otherwise 0 */
 	bool repeats;		/* its call is to be repeated after the stop */
 	bool may_stop;
 	bool decided;		/* whether it may */
@@ -162,6 +163,17 @@ static bool waits_for_lock(const struct thread *thread)
 		op == FUTEX_LOCK_PI2);
 }
 
+/* Its id in the innermost PID namespace, where its program is. */
+static pid_t own_id(pid_t tid)
+{
+	char *ids = proc_value(tid, "status", "NSpid:");
+	const char *last = ids ? strrchr(ids, '\t') : NULL;
+	pid_t own = last ? atoi(last) : tid;
+
+	free(ids);
+	return own;
+}
+
 /* The words may be anything: only threads are asked about as owners. */
 static void find_lock(pid_t pid, struct thread *thread)
 {
@@ -177,8 +189,10 @@ static void find_lock(pid_t pid, struct thread *thread)
 		thread->owner = words[0] & FUTEX_TID_MASK;
 	else if (words[0] == MUTEX_CONTENDED)
 		thread->owner = words[MUTEX_OWNER];
-	if (thread->owner > 0)
-		thread->lock = thread->call.args[0];
+	if (thread->owner <= 0)
+		return;
+	thread->lock = thread->call.args[0];
+	thread->own = own_id(thread->tid);
 }
 
 static void find_threads(struct blocked *blocked)
@@ -200,11 +214,11 @@ static void find_threads(struct blocked *blocked)
 		find_lock(blocked->pid, &blocked->threads[i]);
 }
 
-static int by_tid(const void *one, const void *other)
+static int by_own(const void *one, const void *other)
 {
 	const struct thread *a = one, *b = other;
 
-	return a->tid < b->tid ? -1 : a->tid > b->tid;
+	return a->own < b->own ? -1 : a->own > b->own;
 }
 
 struct blocked *blocked_find(pid_t pid)
@@ -215,7 +229,7 @@ struct blocked *blocked_find(pid_t pid)
 	need_done(blocked == MAP_FAILED);
 	blocked->pid = pid;
 	work_on(blocked, find_threads, WORK_MS);
-	qsort(blocked->threads, blocked->nr, sizeof(*blocked->threads), by_tid);
+	qsort(blocked->threads, blocked->nr, sizeof(*blocked->threads), by_own);
 	return blocked;
 }
 
@@ -224,11 +238,11 @@ void blocked_free(struct blocked *blocked)
 	munmap(blocked, sizeof(*blocked));
 }
 
-static struct thread *find_thread(struct blocked *blocked, pid_t tid)
+static struct thread *find_thread(struct blocked *blocked, pid_t own)
 {
-	const struct thread key = { .tid = tid };
+	const struct thread key = { .own = own };
 
-	return bsearch(&key, blocked->threads, blocked->nr, sizeof(key), by_tid);
+	return bsearch(&key, blocked->threads, blocked->nr, sizeof(key), by_own);
 }
 
 /* ------------------------------------------------------------- interruptions */
@@ -479,7 +493,7 @@ static bool find_circles(struct blocked *blocked)
 	return any;
 }
 
-static void put_thread(const struct blocked *blocked, const struct thread *thread, FILE *to)
+static void put_thread(struct blocked *blocked, const struct thread *thread, FILE *to)
 {
 	char text[64], *comm;
 
@@ -491,7 +505,7 @@ static void put_thread(const struct blocked *blocked, const struct thread *threa
 		fputs(thread->name, to);
 	else
 		fprintf(to, "0x%llx", (unsigned long long)thread->lock);
-	fprintf(to, ", which %d holds", thread->owner);
+	fprintf(to, ", which %d holds", next_of(blocked, thread)->tid);
 	free(comm);
 }
 

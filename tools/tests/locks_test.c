@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -53,11 +54,15 @@ static __attribute__((noreturn)) void be_ring(void)
 		pause();
 }
 
+static pid_t first, holder;
+
 static void count_names(void *context, unsigned long nr, const char *text)
 {
 	(void)context;
 	in_ring = nr;
 	with_name = 0;
+	if (sscanf(text, "%*[^:]: %d %*[^,], which %d holds", &first, &holder) != 2)
+		in_ring = 0;
 	for (; (text = strstr(text, " for ring")); text++)
 		with_name++;
 }
@@ -77,6 +82,40 @@ static void not_all_locks_of_many_have_names(void)
 		blocked_free(blocked);
 	}
 	CHECK(in_ring == RING && with_name == 64);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static bool has_thread(pid_t pid, pid_t tid)
+{
+	char *path = format("/proc/%d/task/%d", pid, tid);
+	const bool has = !access(path, F_OK);
+
+	free(path);
+	return has;
+}
+
+/* There the ids in its locks are others than here. */
+static void locks_in_a_container(void)
+{
+	struct blocked *blocked;
+	pid_t pid = syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL);
+
+	if (!pid)
+		be_ring();
+	if (pid < 0) {
+		printf("# no PID namespace can be made here\n");
+		return;
+	}
+	in_ring = 0;
+	for (int i = 0; i < 250 && !in_ring; i++) {
+		usleep(20000);
+		blocked = blocked_find(pid);
+		blocked_deadlocks(blocked, count_names, NULL);
+		blocked_free(blocked);
+	}
+	CHECK(in_ring == RING);
+	CHECK(first != holder && has_thread(pid, first) && has_thread(pid, holder));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
@@ -163,6 +202,7 @@ static void names_of_locks(void)
 int main(void)
 {
 	RUN(not_all_locks_of_many_have_names);
+	RUN(locks_in_a_container);
 	RUN(a_page_that_does_not_come);
 	RUN(names_of_locks);
 	return check_end();
