@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "guard.h"
+#include "interrupt.h"
 #include "session.h"
 #include "tool.h"
 
@@ -19,6 +20,8 @@
 /* codectl_names_event(3) */
 #define NAME_EVENT "user_events/codectl_name"
 #define MIN_WAIT "code_wait_min_us"
+/* How often to look for threads that are not followed. */
+#define MOST_PASSES	1000
 #define NAMES	"u:codectl_name u64 copy; u64 id; u64 start; u64 len; " \
 		"u32 pid; u32 action; __rel_loc char[] name"
 
@@ -306,50 +309,87 @@ struct tids {
 	size_t nr;
 };
 
-static bool is_new(struct tids *tids, pid_t tid)
+static void add_tid(struct tids *tids, pid_t tid)
 {
-	for (size_t i = 0; i < tids->nr; i++)
-		if (tids->tid[i] == tid)
-			return false;
 	tids->tid = need(reallocarray(tids->tid, tids->nr + 1, sizeof(tid)));
 	tids->tid[tids->nr++] = tid;
-	return true;
 }
 
-static bool follow_new_threads(struct session *session, pid_t pid,
-			       struct tids *tids)
+static struct tids threads_of(pid_t pid)
 {
 	char *path = format("/proc/%d/task", pid);
+	struct tids tids = { 0 };
 	DIR *dir = opendir(path);
 	struct dirent *entry;
-	bool any = false;
 
+	free(path);
 	if (!dir)
 		die_proc(pid, "task", errno);
-	while ((entry = readdir(dir))) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid > 0 && is_new(tids, tid)) {
-			session_follow_thread(session, tid);
-			any = true;
-		}
-	}
+	while ((entry = readdir(dir)))
+		if (atoi(entry->d_name) > 0)
+			add_tid(&tids, atoi(entry->d_name));
 	closedir(dir);
+	return tids;
+}
+
+/* In ascending order, as the kernel lists them. */
+static struct tids followed_threads(struct session *session)
+{
+	char *text = tracefs_instance_file_read(session->instance, "set_event_pid", NULL);
+	char *rest = text, *line;
+	struct tids tids = { 0 };
+
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			add_tid(&tids, atoi(line));
+	free(text);
+	return tids;
+}
+
+static int by_tid(const void *one, const void *other)
+{
+	const pid_t *a = one, *b = other;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Following one that has ended would follow whoever gets its number. */
+static bool is_there(pid_t pid, pid_t tid)
+{
+	char *path = format("/proc/%d/task/%d", pid, tid);
+	const bool there = !access(path, F_OK);
+
 	free(path);
+	return there;
+}
+
+static bool follow_new_threads(struct session *session, pid_t pid)
+{
+	struct tids all = threads_of(pid), followed = followed_threads(session);
+	bool any = false;
+
+	for (size_t i = 0; i < all.nr; i++) {
+		if ((followed.nr && bsearch(&all.tid[i], followed.tid, followed.nr,
+					    sizeof(pid_t), by_tid)) || !is_there(pid, all.tid[i]))
+			continue;
+		session_follow_thread(session, all.tid[i]);
+		any = true;
+	}
+	free(all.tid);
+	free(followed.tid);
 	return any;
 }
 
 /*
  * Tasks that a followed task starts are followed, too: once there is no other thread,
- * none can come from an unfollowed one.
+ * none can come from an unfollowed one.  A program may try to have one whenever that is
+ * checked.
  */
 void session_follow_process(struct session *session, pid_t pid)
 {
-	struct tids tids = { 0 };
-
-	while (follow_new_threads(session, pid, &tids))
-		;
-	free(tids.tid);
+	for (int passes = 0; passes < MOST_PASSES && !interrupted; passes++)
+		if (!follow_new_threads(session, pid))
+			break;
 }
 
 void session_leave_out(struct session *session, pid_t tid)
