@@ -286,8 +286,14 @@ void perf_child_start(struct perf_child *child, const struct perf_options *optio
 	die_of_perf(child);
 }
 
+static bool is_success(int status)
+{
+	return WIFSIGNALED(status) ? WTERMSIG(status) == SIGTERM : !WEXITSTATUS(status);
+}
+
 bool perf_child_end(struct perf_child *child, struct perf_stream *stream)
 {
+	int status;
 	bool ended;
 
 	kill(child->pid, SIGTERM);
@@ -297,8 +303,8 @@ bool perf_child_end(struct perf_child *child, struct perf_stream *stream)
 	} while (!ended && !is_silent(child));
 	if (!ended)
 		kill(child->pid, SIGKILL);
-	leave(child);
+	status = leave(child);
 	close(child->errors);
 	perf_stream_end(stream);
-	return ended;
+	return ended && is_success(status);
 }

@@ -43,7 +43,10 @@ void perf_child_start(struct perf_child *child, const struct perf_options *optio
  */
 bool perf_child_read(struct perf_child *child, struct perf_stream *stream, int ms);
 
-/* Ends it, and takes the rest.  False if it did not end by itself: some may be missing. */
+/*
+ * Ends it, and takes the rest.  False if it has failed, or did not end by itself: some may be
+ * missing.
+ */
 bool perf_child_end(struct perf_child *child, struct perf_stream *stream);
 
 #endif

@@ -25,7 +25,7 @@ struct recording {
 	struct child command;
 	struct attach_child attach;
 	struct profile *profile;
-	bool cut;		/* perf did not end by itself */
+	bool cut;		/* perf has failed, or did not end by itself */
 };
 
 /* ---------------------------------------------------------------- recording */
@@ -101,7 +101,7 @@ static void tell_losses(struct recording *recording, unsigned long refused)
 	outputs_note(profile, perf_stream_malformed(recording->stream),
 		     "records of perf could not be made out");
 	outputs_note(profile, recording->cut,
-		     "perf record did not end: the last samples may be missing");
+		     "perf record failed, or did not end: samples may be missing");
 }
 
 static void report(struct recording *recording, struct outputs *outputs)

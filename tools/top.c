@@ -290,7 +290,9 @@ int cmd_top(int argc, char **argv)
 	top.screen = !top.json && screen_begin();
 	run(&top);
 	screen_end();
-	perf_child_end(&top.child, top.stream);
+	if (!perf_child_end(&top.child, top.stream))
+		fputs("codectl: perf record failed, or did not end: samples may be missing\n",
+		      stderr);
 	attach_child_end(&top.attach);
 	if (top.profile)
 		profile_free(top.profile);

@@ -18,6 +18,9 @@ static struct perf_stream *stream;
 /* What follows --control has the descriptor for answers after the comma. */
 #define ANSWER	"while [ $1 != --control ]; do shift; done; eval \"echo ack >&${2#*,}\"\n"
 
+/* After that it ends only once it was asked to answer again. */
+#define LATER	"eval \"read a <&${2#*,}; read a <&${2#*,}\"\n"
+
 static void perf_is(const char *script)
 {
 	char *path = format("%s/perf", dir);
@@ -101,6 +104,28 @@ static void one_that_does_not_end(void)
 	perf_child_silent_ms = 60000;
 }
 
+static void ones_that_fail_later(void)
+{
+	perf_is(ANSWER "exec sleep 1000\n");
+	start();
+	kill(child.pid, SIGKILL);
+	CHECK(!perf_child_end(&child, stream));
+	perf_is(ANSWER LATER "exit 1\n");
+	start();
+	while (perf_child_read(&child, stream, 10))
+		;
+	CHECK(!perf_child_end(&child, stream));
+}
+
+static void one_with_nothing_left_to_sample(void)
+{
+	perf_is(ANSWER LATER "exit 0\n");
+	start();
+	while (perf_child_read(&child, stream, 10))
+		;
+	CHECK(perf_child_end(&child, stream));
+}
+
 int main(void)
 {
 	char *path, *file;
@@ -115,6 +140,8 @@ int main(void)
 	RUN(one_that_fails);
 	RUN(one_that_ends);
 	RUN(one_that_does_not_end);
+	RUN(ones_that_fail_later);
+	RUN(one_with_nothing_left_to_sample);
 	perf_stream_free(stream);
 	file = format("%s/perf", dir);
 	unlink(file);
