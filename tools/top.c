@@ -172,18 +172,28 @@ static void show(const struct top *top)
 	free(text);
 }
 
-/* Losses are reported where they are missing. */
+static void note(struct top *top, unsigned long count, const char *what)
+{
+	const struct profile_note note = { .text = what, .count = count };
+
+	if (count)
+		profile_note(top->profile, &note);
+}
+
+/* Losses are reported where they are missing: in the head of a table, and in JSON. */
 static char *describe(struct top *top, double seconds)
 {
-	const struct cpu_counts now = cpu_samples_counts(top->samples);
-	char *head = format("# codectl top: %.1f s, %lu samples, %lu without stack, %lu lost%s\n",
-			    seconds, now.events - top->before.events,
-			    now.no_stack - top->before.no_stack,
-			    now.lost + now.left_out - top->before.lost - top->before.left_out,
-			    top->screen ? "; keys: q s t g" : "");
+	const struct cpu_counts now = cpu_samples_counts(top->samples), before = top->before;
+	const unsigned long no_stack = now.no_stack - before.no_stack;
+	const unsigned long lost = now.lost + now.left_out - before.lost - before.left_out;
 
+	profile_about(top->profile, false)->duration = seconds * 1e9;
+	note(top, no_stack, "samples in the kernel lack their user stack");
+	note(top, lost, "samples or records lost");
 	top->before = now;
-	return head;
+	return format("# codectl top: %.1f s, %lu samples, %lu without stack, %lu lost%s\n",
+		      seconds, now.events - before.events, no_stack, lost,
+		      top->screen ? "; keys: q s t g" : "");
 }
 
 /* User stacks that have not come within a period are those of blocked tasks. */
