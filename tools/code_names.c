@@ -43,12 +43,14 @@ struct numbered {
 struct copy {
 	uint64_t copy;		/* first, for by_id() */
 	uint64_t time;
+	uint64_t loss;		/* the latest one before that, by its number */
 };
 
 struct code_names {
 	void *places, *numbers, *copies;	/* trees */
 	struct event *events;
 	size_t bytes;
+	uint64_t loss;				/* number of the latest loss */
 	uint64_t *losses;			/* in order of time */
 	size_t nr_losses;
 };
@@ -182,8 +184,9 @@ static void add_end(struct code_names *names, uint64_t id, uint64_t time)
 	struct copy *copy = get_node(names, &names->copies, &id, sizeof(id), sizeof(*copy),
 				     by_id);
 
-	if (!copy->time)
+	if (!copy->time || copy->loss != names->loss)
 		copy->time = time;
+	copy->loss = names->loss;
 }
 
 void code_names_add(struct code_names *names, struct process_id process, uint64_t time,
@@ -201,23 +204,11 @@ void code_names_add(struct code_names *names, struct process_id process, uint64_
 		add_event(names, process, time, record, false);
 }
 
-static void start_over(void *node)
-{
-	((struct copy *)node)->time = 0;
-}
-
-static void visit_copy(const void *node, VISIT which, void *unused)
-{
-	(void)unused;
-	if (which == postorder || which == leaf)
-		start_over(*(void *const *)node);
-}
-
 void code_names_lost(struct code_names *names, uint64_t time)
 {
 	size_t at = names->nr_losses;
 
-	twalk_r(names->copies, visit_copy, NULL);
+	names->loss++;
 	while (at && names->losses[at - 1] > time)
 		at--;
 	if (at && (names->losses[at - 1] == time || names->nr_losses == MAX_LOSSES)) {
@@ -274,7 +265,7 @@ static bool tells_all_since(const struct code_names *names, const struct event *
 {
 	struct copy **copy = tfind(&event->copy, (void *const *)&names->copies, by_id);
 
-	return copy && (*copy)->time && (*copy)->time <= time;
+	return copy && (*copy)->loss == names->loss && (*copy)->time <= time;
 }
 
 uint64_t code_names_id(const struct code_names *names, struct process_id process,

@@ -220,6 +220,27 @@ static void too_many_names(void)
 	code_names_free(names);
 }
 
+/* A program can make up any number of copies, and names for which there is no room. */
+static void losses_of_many_copies(void)
+{
+	struct name_record end = { .action = NAME_END };
+
+	names = code_names_new();
+	for (; end.copy < 100000; end.copy++)
+		code_names_add(names, life_of(PID, 1), 10, &end);
+	tell_none(10);
+	alarm(60);
+	for (uint64_t time = 20; time < 100020; time++)
+		code_names_lost(names, time);
+	alarm(0);
+	tell(PID, 200000, NAME_ADD, 1, 0x1000, 0x20, "first");
+	CHECK(!id_at(0x1000, 150000));
+	tell_none(200010);
+	tell(PID, 200030, NAME_ADD, 2, 0x2000, 0x20, "second");
+	CHECK(!id_at(0x2000, 200005) && id_at(0x2000, 200020) == 2);
+	code_names_free(names);
+}
+
 int main(void)
 {
 	RUN(a_function_while_it_is_there);
@@ -232,5 +253,6 @@ int main(void)
 	RUN(a_number_of_two_processes);
 	RUN(records_that_say_nothing);
 	RUN(too_many_names);
+	RUN(losses_of_many_copies);
 	return check_end();
 }
