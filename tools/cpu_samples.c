@@ -291,10 +291,12 @@ static void finish_group(struct cpu_samples *samples, struct group *group, uint3
 	if (none)
 		node = push_mark(samples, MARK_NO_USER_STACK);
 	while ((pending = group->list)) {
-		samples->counts.no_stack += none;
+		const unsigned long left_out = samples->counts.left_out;
+
 		group->list = pending->next;
 		samples->nr_pending -= 1 + pending->nr;
 		finish(samples, pending, node);
+		samples->counts.no_stack += none && samples->counts.left_out == left_out;
 		free(pending);
 	}
 }

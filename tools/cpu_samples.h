@@ -15,7 +15,7 @@ struct cpu_samples;
 
 struct cpu_counts {
 	unsigned long events;	/* all that came, except those of idle CPUs */
-	unsigned long no_stack;	/* their user stack has not come */
+	unsigned long no_stack;	/* their user stack has not come, and they are not left out */
 	unsigned long left_out;	/* too many different ones */
 	unsigned long lost;	/* records */
 };

@@ -205,6 +205,8 @@ static void keeps_no_more_than_it_may(void)
 	cpu_samples_max_nodes = 3;
 	seen = run(&bytes, true);
 	CHECK(cpu_samples_counts(seen.samples).left_out == 6 && !nr_samples(&seen));
+	/* Each of them is counted once. */
+	CHECK(!cpu_samples_counts(seen.samples).no_stack);
 	end(seen);
 	cpu_samples_max_nodes = nodes;
 }
