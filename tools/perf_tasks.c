@@ -294,13 +294,13 @@ static void forget_thread(struct perf_tasks *tasks, int32_t tid)
 
 static void end_thread(struct perf_tasks *tasks, const struct perf_record *record)
 {
-	struct thread *thread = get_thread(tasks, record->pid, record->tid);
 	int32_t *place = &tasks->ended[tasks->next_ended++ % MAX_ENDED];
 
+	/* It may be the same thread, if records were lost. */
 	if (*place)
 		forget_thread(tasks, *place);
-	thread->ended = true;
 	*place = record->tid;
+	get_thread(tasks, record->pid, record->tid)->ended = true;
 }
 
 /* A new process has the mappings of its parent. */

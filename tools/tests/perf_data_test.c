@@ -437,6 +437,9 @@ static void forgets_who_has_ended(void)
 		perf_tasks_take(tasks, &record);
 	}
 	CHECK(is_at(tasks, 2, 0x1000, NULL, 0) && is_at(tasks, 1, 0x1000, "/a", 0x500));
+	/* The one that is to be forgotten ends again: what it did before that is lost. */
+	perf_tasks_take(tasks, &(struct perf_record){
+		.kind = PERF_KIND_EXIT, .pid = 100, .tid = 100 });
 	perf_tasks_free(tasks);
 }
 
