@@ -8,7 +8,7 @@
 #include "tool.h"
 
 /* With 100 frames each they take 50 MiB. */
-#define MAX_STACKS	65536
+uint32_t kernel_stacks_max = 65536;
 
 /* What is between an event of a wait and the task's own activity. */
 #define SCHEDULER	"__schedule"
@@ -22,6 +22,7 @@ struct kernel_stacks {
 	void *tree;			/* of struct kernel_stack */
 	struct kernel_stack **list;	/* by number, from 1 */
 	uint32_t nr, room;
+	unsigned long left_out;
 	struct kernel_names *names;	/* NULL until read */
 };
 
@@ -65,8 +66,9 @@ uint32_t kernel_stacks_add(struct kernel_stacks *stacks, const uint64_t *address
 	stack->nr = nr;
 	memcpy(stack->address, address, nr * sizeof(*address));
 	found = tfind(stack, &stacks->tree, compare_stacks);
-	if (found || stacks->nr == MAX_STACKS) {
+	if (found || stacks->nr >= kernel_stacks_max) {
 		free(stack);
+		stacks->left_out += !found;
 		return found ? (*found)->number : 0;
 	}
 	if (stacks->nr == stacks->room) {
@@ -78,6 +80,11 @@ uint32_t kernel_stacks_add(struct kernel_stacks *stacks, const uint64_t *address
 	stack->number = stacks->nr;
 	need(tsearch(stack, &stacks->tree, compare_stacks));
 	return stack->number;
+}
+
+unsigned long kernel_stacks_left_out(const struct kernel_stacks *stacks)
+{
+	return stacks->left_out;
 }
 
 /* How many of the innermost frames only belong to the event. */

@@ -11,6 +11,9 @@
 
 struct kernel_stacks;
 
+/* How many different ones are kept. */
+extern uint32_t kernel_stacks_max;
+
 struct kernel_stacks *kernel_stacks_new(void);
 void kernel_stacks_free(struct kernel_stacks *stacks);
 
@@ -19,6 +22,9 @@ void kernel_stacks_free(struct kernel_stacks *stacks);
  * means none, if there are too many different ones.
  */
 uint32_t kernel_stacks_add(struct kernel_stacks *stacks, const uint64_t *address, uint32_t nr);
+
+/* How often there were. */
+unsigned long kernel_stacks_left_out(const struct kernel_stacks *stacks);
 
 /* The stack of @caller, as for profile_stack(), with that one on top. */
 uint32_t kernel_stacks_push(struct kernel_stacks *stacks, struct profile *profile,

@@ -417,6 +417,9 @@ static void note_losses(struct recording *recording)
 		     "events left out: parts of their stack are lost");
 	outputs_note(profile, recording->left_out,
 		     "events left out: there are too many different stacks");
+	if (recording->kernel)
+		outputs_note(profile, kernel_stacks_left_out(recording->kernel),
+			     "events lack the kernel's frames: there are too many different stacks");
 	outputs_note(profile, counts->events - counts->asked,
 		     "events asked for no stack, as those of the kernel's threads");
 	outputs_note(profile, counts->pending,

@@ -508,7 +508,7 @@ static void stacks_of_the_kernel(void)
 
 	CHECK(number && kernel_stacks_add(kernel, one, 2) == number);
 	CHECK(kernel_stacks_add(kernel, one, 1) != number);
-	CHECK(!kernel_stacks_add(kernel, one, 0));
+	CHECK(!kernel_stacks_add(kernel, one, 0) && !kernel_stacks_left_out(kernel));
 	*stack = (struct join_stack){ .tid = GONE, .nr = 1 };
 	stack->frames[0].offset = 0x1000;
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
@@ -523,6 +523,20 @@ static void stacks_of_the_kernel(void)
 	stacks_free(stacks);
 	frames_free(frames);
 	profile_free(profile);
+}
+
+static void more_stacks_of_the_kernel_than_are_kept(void)
+{
+	const uint32_t most = kernel_stacks_max;
+	const uint64_t stacks[] = { 1, 2, 3, 1, 3 };
+	struct kernel_stacks *kernel = kernel_stacks_new();
+
+	kernel_stacks_max = 2;
+	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++)
+		CHECK(!kernel_stacks_add(kernel, &stacks[i], 1) == (stacks[i] == 3));
+	CHECK(kernel_stacks_left_out(kernel) == 2);
+	kernel_stacks_free(kernel);
+	kernel_stacks_max = most;
 }
 
 int main(void)
@@ -544,5 +558,6 @@ int main(void)
 	RUN(times_of_waits);
 	RUN(wakers);
 	RUN(stacks_of_the_kernel);
+	RUN(more_stacks_of_the_kernel_than_are_kept);
 	return check_end();
 }
