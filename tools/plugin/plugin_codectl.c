@@ -9,6 +9,7 @@
  */
 #include <search.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <event-parse.h>
 #include <trace-seq.h>
@@ -23,6 +24,7 @@
 struct explained {
 	uint64_t id;		/* first, for by_id() */
 	struct file_record *record;
+	char *path;		/* of that, for display */
 	struct symbol_file *file;	/* NULL: unknown which file it is */
 };
 
@@ -63,6 +65,12 @@ static struct explained *find_id(struct plugin *plugin, uint64_t id)
 	return found ? *found : NULL;
 }
 
+/* The kernel escapes paths, but the trace need not be the kernel's. */
+static char *clean_path(const struct file_record *record)
+{
+	return escape(record->path, strlen(record->path), "");
+}
+
 /* By now nobody knows which processes there were: what is here counts. */
 static void add_id(struct plugin *plugin, const struct file_record *record)
 {
@@ -74,6 +82,7 @@ static void add_id(struct plugin *plugin, const struct file_record *record)
 	explained->id = record->id;
 	explained->record = need(malloc(sizeof(*record)));
 	*explained->record = *record;
+	explained->path = clean_path(record);
 	if (record->build_id_len && (record->unit == UNIT_FILE || record->unit == UNIT_OBJECT))
 		explained->file = symbols_add_file(plugin->symbols, 0, record);
 	need(tsearch(explained, &plugin->ids, by_id));
@@ -84,6 +93,7 @@ static void free_id(void *node)
 	struct explained *explained = node;
 
 	free(explained->record);
+	free(explained->path);
 	free(explained);
 }
 
@@ -107,7 +117,7 @@ static void put_place(struct trace_seq *s, struct plugin *plugin, const struct f
 	const struct explained *explained = find_id(plugin, frame->id);
 
 	if (explained && explained->record->unit != UNIT_ADDRESS && *explained->record->path) {
-		trace_seq_printf(s, "%s%s+0x%llx", explained->record->path,
+		trace_seq_printf(s, "%s%s+0x%llx", explained->path,
 				 explained->record->claimed ? " (claimed)" : "",
 				 (unsigned long long)frame->offset);
 		return;
@@ -214,7 +224,7 @@ static int on_file(struct trace_seq *s, struct tep_record *record, struct tep_ev
 {
 	struct plugin *plugin = context;
 	struct file_record file;
-	char *build_id;
+	char *build_id, *path;
 
 	(void)event;
 	if (!knows_layout(plugin) ||
@@ -222,12 +232,14 @@ static int on_file(struct trace_seq *s, struct tep_record *record, struct tep_ev
 		return NOT_HANDLED;
 	add_id(plugin, &file);
 	build_id = hex_build_id(file.build_id, file.build_id_len);
+	path = clean_path(&file);
 	trace_seq_printf(s, "id=0x%llx %s%s", (unsigned long long)file.id,
-			 *file.path ? file.path : "without a path",
+			 *path ? path : "without a path",
 			 file.claimed ? " (claimed)" : "");
 	if (*build_id)
 		trace_seq_printf(s, ", build-id %s", build_id);
 	free(build_id);
+	free(path);
 	return HANDLED;
 }
 
