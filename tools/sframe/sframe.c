@@ -79,6 +79,15 @@ static void set_defaults(struct options *options)
 	};
 }
 
+/* A device, or a pipe, would be replaced by a file. */
+static void check_output(const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		die("cannot write %s: it is not a regular file", path);
+}
+
 static void check_options(struct options *options, int files)
 {
 	struct work *work = &options->work;
@@ -88,6 +97,8 @@ static void check_options(struct options *options, int files)
 		die_usage("sframe needs files, --all or --prune");
 	if (work->output && (files != 1 || options->store))
 		die_usage("-o is for one file, and without --store");
+	if (work->output)
+		check_output(work->output);
 	if (!options->store) {
 		options->store = STORE_CACHE;
 		store_look_into(STORE_PACKAGED);

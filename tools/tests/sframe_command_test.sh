@@ -118,6 +118,15 @@ a_store_that_others_write_to()
 	expect 1 'others can write to the store' --store "$dir/open" "$dir/object"
 }
 
+# As root it would take the place of a device.
+out_is_no_file()
+{
+	mkfifo "$dir/pipe" && ln -s pipe "$dir/link" &&
+		expect 1 "cannot write $dir/pipe: it is not a regular file" -o "$dir/pipe" "$dir/object" &&
+		expect 1 "cannot write $dir/link: " -o "$dir/link" "$dir/object" &&
+		[ -p "$dir/pipe" ] && [ -L "$dir/link" ]
+}
+
 damage()
 {
 	head -c 300 "$CFI" > "$dir/short"
@@ -137,6 +146,7 @@ run "a file that is cut short" damage
 run "no ELF file" expect 1 'not an ELF program' -o "$dir/none" "$0"
 run "no file" expect 1 'No such file' -o "$dir/none" "$dir/missing"
 run "OUT cannot be written" expect 1 'No such file' -o "$dir/no/out" "$dir/object"
+run "OUT is a pipe, or leads to one" out_is_no_file
 run "nothing to do" expect 2 'needs files' --store "$store"
 run "files and a tree" expect 2 'needs files' --all "$dir" "$dir/object"
 run "pruning and files" expect 2 'needs files' --prune "$dir/object"
