@@ -115,6 +115,16 @@ static void list_add(struct list *list, void *item)
 	list->items[list->nr++] = item;
 }
 
+/* False, and takes nothing, if that would be too much. */
+static bool take_bytes(struct stacks *stacks, size_t bytes)
+{
+	bytes += OVERHEAD;
+	if (bytes > stacks_max_bytes - stacks->bytes)
+		return false;
+	stacks->bytes += bytes;
+	return true;
+}
+
 /* ------------------------------------------------------- processes and threads */
 
 static int by_tid(const void *one, const void *other)
@@ -134,7 +144,10 @@ static pid_t process_of(int32_t tid)
 	return pid;
 }
 
-/* A process that has ended is the last one that was seen with its number. */
+/*
+ * A process that has ended is the last one that was seen with its number.  NULL: there is no
+ * room for another one.
+ */
 static const struct process *get_process(struct stacks *stacks, pid_t pid)
 {
 	struct process **found = tfind(&pid, &stacks->processes, by_tid), *process;
@@ -143,6 +156,8 @@ static const struct process *get_process(struct stacks *stacks, pid_t pid)
 
 	if (found && (!life || life == (*found)->life))
 		return *found;
+	if (!take_bytes(stacks, sizeof(*process)))
+		return NULL;
 	if (found)
 		tdelete(&pid, &stacks->processes, by_tid);
 	process = need(calloc(1, sizeof(*process)));
@@ -165,18 +180,20 @@ static bool is_another(struct thread *thread)
 	return life && life != thread->life;
 }
 
-static struct thread *get_thread(struct stacks *stacks, int32_t tid)
+static size_t text_size(const char *text)
 {
-	struct thread **found = tfind(&tid, &stacks->threads, by_tid);
+	return text ? strlen(text) + 1 : 0;
+}
+
+/* As it is now; NULL if there is no room for it. */
+static struct thread *look_at(struct stacks *stacks, int32_t tid)
+{
 	struct thread *thread;
 	pid_t pid;
 
-	if (found && !is_another(*found))
-		return *found;
-	if (found)
-		tdelete(&tid, &stacks->threads, by_tid);
+	if (!take_bytes(stacks, sizeof(*thread)))
+		return NULL;
 	thread = need(calloc(1, sizeof(*thread)));
-	list_add(&stacks->all_threads, thread);
 	thread->tid = tid;
 	thread->life = process_life(tid);
 	thread->looked = now_seconds();
@@ -186,6 +203,27 @@ static struct thread *get_thread(struct stacks *stacks, int32_t tid)
 	thread->process = get_process(stacks, pid ? pid : tid);
 	thread->comm = proc_value(tid, "status", "Name:\t");
 	thread->cgroup = proc_value(tid, "cgroup", "0::");
+	if (thread->process &&
+	    take_bytes(stacks, text_size(thread->comm) + text_size(thread->cgroup)))
+		return thread;
+	free_thread(thread);
+	return NULL;
+}
+
+/* NULL if there is no room for another one. */
+static struct thread *get_thread(struct stacks *stacks, int32_t tid)
+{
+	struct thread **found = tfind(&tid, &stacks->threads, by_tid);
+	struct thread *thread;
+
+	if (found && !is_another(*found))
+		return *found;
+	if (found)
+		tdelete(&tid, &stacks->threads, by_tid);
+	thread = look_at(stacks, tid);
+	if (!thread)
+		return NULL;
+	list_add(&stacks->all_threads, thread);
 	need(tsearch(thread, &stacks->threads, by_tid));
 	return thread;
 }
@@ -208,7 +246,7 @@ static void find_process(struct stacks *stacks, struct thread *thread, pid_t pid
 {
 	const struct process *process = get_process(stacks, pid);
 
-	if (process->again)
+	if (!process || process->again)
 		return;
 	thread->process = process;
 	thread->known = true;
@@ -267,23 +305,15 @@ static struct process_id id_of(const struct process *process)
 struct process_id stacks_process(struct stacks *stacks, int32_t tid, pid_t otherwise)
 {
 	const struct thread *thread = get_thread(stacks, tid);
+	const struct process *process;
 
-	if (thread->known || tid == otherwise)
+	if (thread && (thread->known || tid == otherwise))
 		return id_of(thread->process);
-	return id_of(get_process(stacks, otherwise));
+	process = get_process(stacks, otherwise);
+	return process ? id_of(process) : (struct process_id){ .pid = otherwise };
 }
 
 /* ------------------------------------------------------------------- stacks */
-
-/* False, and takes nothing, if that would be too much. */
-static bool take_bytes(struct stacks *stacks, size_t bytes)
-{
-	bytes += OVERHEAD;
-	if (bytes > stacks_max_bytes - stacks->bytes)
-		return false;
-	stacks->bytes += bytes;
-	return true;
-}
 
 /* Threads whose process is known need not be distinguished. */
 static int compare_owners(const struct thread *a, const struct thread *b)
@@ -335,8 +365,11 @@ static const struct kept *keep_stack(struct stacks *stacks, const struct join_st
 		.nr	= stack->nr,
 		.frames	= (struct frame *)stack->frames,
 	};
-	struct kept **found = tfind(&key, &stacks->tree, compare_kept), *kept;
+	struct kept **found, *kept;
 
+	if (!key.thread)
+		return NULL;
+	found = tfind(&key, &stacks->tree, compare_kept);
 	if (found)
 		return *found;
 	if (!take_bytes(stacks, sizeof(*kept) + (stack->nr + 1) * sizeof(*kept->frames)))
@@ -367,14 +400,17 @@ bool stacks_add(struct stacks *stacks, const struct traced_event *event, unsigne
 		.event	= *event,
 		.count	= count,
 	};
-	struct counted **found = tfind(&key, &stacks->counts, compare_counted), *counted;
+	struct counted **found, *counted;
 
+	if (!key.kept || !key.thread || !key.woken != !event->woken)
+		return false;
+	found = tfind(&key, &stacks->counts, compare_counted);
 	if (found) {
 		(*found)->count += count;
 		add_ns(&(*found)->event.ns, event->ns);
 		return true;
 	}
-	if (!key.kept || !take_bytes(stacks, sizeof(*counted)))
+	if (!take_bytes(stacks, sizeof(*counted)))
 		return false;
 	counted = need(malloc(sizeof(*counted)));
 	*counted = key;

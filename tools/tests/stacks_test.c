@@ -135,6 +135,30 @@ static void more_stacks_than_there_is_room_for(void)
 	free(stack);
 }
 
+/* Nor for more threads, each of which may have a long name of its cgroup. */
+static void more_threads_than_there_is_room_for(void)
+{
+	const size_t room = stacks_max_bytes;
+	struct join_stack *stack = calloc(1, sizeof(*stack) + sizeof(stack->frames[0]));
+	struct stacks *stacks = stacks_new();
+	struct traced_event woken = one_event;
+	int taken = 0;
+
+	stacks_max_bytes = 20000;
+	stack->nr = 1;
+	for (stack->tid = GONE; stack->tid < GONE + 1000; stack->tid++)
+		taken += stacks_add(stacks, &one_event, 1, stack);
+	CHECK(taken > 10 && taken < 100);
+	stack->tid = GONE;
+	CHECK(stacks_add(stacks, &one_event, 1, stack));
+	woken.woken = getpid();
+	CHECK(!stacks_add(stacks, &woken, 1, stack));
+	CHECK(stacks_process(stacks, getpid(), getpid()).pid == getpid());
+	stacks_free(stacks);
+	stacks_max_bytes = room;
+	free(stack);
+}
+
 static void stacks_of_processes(void)
 {
 	char *map = format("/tmp/perf-%d.map", getpid());
@@ -545,6 +569,7 @@ int main(void)
 	RUN(no_stacks);
 	RUN(many_stacks);
 	RUN(more_stacks_than_there_is_room_for);
+	RUN(more_threads_than_there_is_room_for);
 	RUN(stacks_of_processes);
 	RUN(stacks_that_differ_in_a_frame);
 	RUN(stacks_that_differ_in_what_is_exact);
