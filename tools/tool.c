@@ -141,10 +141,20 @@ static pid_t find_process(const char *name)
 	return pid;
 }
 
+/* Threads have numbers of the same kind; 0 if that is unknown. */
+static pid_t process_of(pid_t tid)
+{
+	char *text = proc_value(tid, "status", "Tgid:");
+	pid_t pid = text ? atoi(text) : 0;
+
+	free(text);
+	return pid;
+}
+
 pid_t need_pid(const char *text)
 {
 	unsigned long number;
-	pid_t pid;
+	pid_t pid, process;
 
 	if (!strcmp(text, "self"))
 		return getpid();
@@ -155,6 +165,10 @@ pid_t need_pid(const char *text)
 	if (pid < 0 || (unsigned long)pid != number ||
 	    (kill(pid, 0) && errno == ESRCH))
 		die("no process has the id %lu", number);
+	process = process_of(pid);
+	if (process && process != pid)
+		die("no process has the id %d: it is that of a thread of process %d", pid,
+		    process);
 	return pid;
 }
 

@@ -135,6 +135,51 @@ static void has_not_ended_while_it_has_threads(void)
 	close(process);
 }
 
+static pid_t thread_id;
+
+static void *tell_id(void *unused)
+{
+	thread_id = gettid();
+	pause();
+	return unused;
+}
+
+static pid_t need_number_of(pid_t tid)
+{
+	static char text[16];
+
+	snprintf(text, sizeof(text), "%d", tid);
+	return need_pid(text);
+}
+
+static void need_thread(void)
+{
+	need_number_of(thread_id);
+}
+
+static void need_parent(void)
+{
+	if (need_number_of(getppid()) != getppid())
+		_exit(2);
+}
+
+/* A recording of it would end at once, and have nothing. */
+static void a_thread_is_no_process(void)
+{
+	pthread_t thread;
+	int status;
+
+	CHECK(!pthread_create(&thread, NULL, tell_id, NULL));
+	while (!*(volatile pid_t *)&thread_id)
+		usleep(1000);
+	status = status_of(need_parent);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+	status = status_of(need_thread);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILED);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+}
+
 static void __attribute__((noreturn)) hang_up(sighandler_t before)
 {
 	signal(SIGHUP, before);
@@ -233,5 +278,6 @@ int main(void)
 	RUN(has_not_ended_while_it_has_threads);
 	RUN(a_hangup_that_is_ignored);
 	RUN(files_are_written_if_stacks_cannot_be_printed);
+	RUN(a_thread_is_no_process);
 	return check_end();
 }
