@@ -5,6 +5,9 @@
 #include "tool.h"
 #include "writers.h"
 
+/* No column is wider for a name that is longer: another name may be in each row. */
+#define MAX_WIDTH	100
+
 static const char *place_of(const struct tree_label *label)
 {
 	if (label->file)
@@ -55,9 +58,9 @@ struct widths {
 
 static int longer(int width, const char *text)
 {
-	int len = strlen(text);
+	size_t len = strlen(text);
 
-	return len > width ? len : width;
+	return len > MAX_WIDTH ? MAX_WIDTH : (int)len > width ? (int)len : width;
 }
 
 static struct widths measure(const struct tree *tree, const struct rows *rows)

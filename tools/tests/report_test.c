@@ -209,6 +209,25 @@ static void tables_of_groups(void)
 	profile_free(profile);
 }
 
+/* One long name does not make all rows as long. */
+static void tables_with_long_names(void)
+{
+	struct profile *profile = profile_new();
+	struct selection selection = select_all(profile);
+	char *name = need(calloc(1, 10001)), *table;
+
+	selection.groups[0] = GROUP_COMM;
+	memset(name, 'n', 10000);
+	ADD(profile, "main", .comm = name, .pid = 1, .events = 1);
+	for (int i = 1; i < 10; i++)
+		ADD(profile, "main", .comm = name + 10000 - i, .pid = 1, .events = 1);
+	table = written_tree(&selection, TREE_FILES, false, print_by_self);
+	CHECK(strstr(table, name) && strlen(table) < 13000);
+	free(table);
+	free(name);
+	profile_free(profile);
+}
+
 static void tables_of_lines(void)
 {
 	struct profile *profile = profile_new();
@@ -298,6 +317,7 @@ int main(void)
 	RUN(no_names);
 	RUN(self_and_total);
 	RUN(tables_of_groups);
+	RUN(tables_with_long_names);
 	RUN(tables_of_lines);
 	RUN(differences);
 	RUN(stacks_that_are_listed);
