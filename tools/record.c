@@ -31,6 +31,8 @@
 #define LAST_PASSES	4
 /* Records between two looks at the clock. */
 #define RECORDS_PER_LOOK	1024
+/* Records of names in a pass: programs may write them as fast as they are read. */
+#define NAMES_PER_PASS	(1 << 20)
 
 struct recording {
 	struct session session;
@@ -56,7 +58,7 @@ struct recording {
 	double end;		/* by the monotonic clock, 0: none */
 	bool any;		/* record has come */
 	bool stopped;
-	unsigned long records;
+	unsigned long records, name_records;
 	unsigned long lost;	/* at least that many */
 	unsigned long lost_names;
 	unsigned long malformed;
@@ -278,22 +280,24 @@ static struct process_id teller(struct recording *recording, struct tep_record *
 static int on_name(struct tep_event *event, struct tep_record *record, int cpu, void *context)
 {
 	struct recording *recording = context;
+	const bool full = ++recording->name_records == NAMES_PER_PASS;
 	struct name_record name;
 
 	(void)cpu;
-	if (record->missed_events) {
+	/* What has been read beyond the last record of a pass is lost. */
+	if (record->missed_events || full) {
 		recording->lost_names += record->missed_events > 0 ? record->missed_events : 1;
 		code_names_lost(recording->names, recording->name_time);
 	}
 	if (event->id != recording->name_layout.type)
-		return 0;
+		return full;
 	recording->name_time = record->ts;
 	if (name_record_parse(&name, &recording->name_layout, record->data, record->size))
 		code_names_add(recording->names, teller(recording, record, name.pid),
 			       record->ts, &name);
 	else
 		recording->malformed++;
-	return 0;
+	return full;
 }
 
 typedef int (*record_fn)(struct tep_event *event, struct tep_record *record, int cpu,
@@ -307,6 +311,12 @@ static void read_buffer(struct recording *recording, struct tracefs_instance *in
 		die("cannot read the trace: %s", strerror(errno));
 }
 
+static void read_names(struct recording *recording)
+{
+	recording->name_records = 0;
+	read_buffer(recording, recording->session.names, on_name);
+}
+
 /*
  * What is reported about the code in a stack that was read here came before, or just
  * now.
@@ -315,7 +325,7 @@ static void read_buffers(struct recording *recording)
 {
 	read_buffer(recording, recording->session.instance, on_record);
 	if (recording->names)
-		read_buffer(recording, recording->session.names, on_name);
+		read_names(recording);
 	join_pass(recording->join);
 }
 
