@@ -108,7 +108,7 @@ pruning()
 	[ "$(tables)" = 2 ] && sframe --prune --max-size 100 --store "$store" && [ "$(tables)" = 2 ] &&
 		touch -d '91 days ago' "$store"/??/*.sframe &&
 		expect 0 '1 tables removed' -v --prune --store "$store" && [ "$(tables)" = 1 ] &&
-		touch -d '2 days ago' "$store"/sha256/??/*.sframe &&
+		touch -d '49 hours ago' "$store"/sha256/??/*.sframe &&
 		sframe --prune --max-age 2 --store "$store" && [ "$(tables)" = 0 ]
 }
 
