@@ -196,7 +196,8 @@ static int wait_for(struct perf_child *child, struct perf_stream *stream, int ms
 	child->heard = now_ms();
 	if (ends[1].revents & POLLIN)
 		answered = take_answer(child);
-	if (ends[0].revents && !take_data(child, stream))
+	/* It may have ended since: that is seen the next time. */
+	if (!answered && ends[0].revents && !take_data(child, stream))
 		return -1;
 	return answered;
 }

@@ -126,6 +126,24 @@ static void one_with_nothing_left_to_sample(void)
 	CHECK(perf_child_end(&child, stream));
 }
 
+/* As when the process to sample ends meanwhile; who is first differs. */
+static void ones_that_end_at_once(void)
+{
+	int status = 0;
+
+	perf_is(ANSWER "exit 0\n");
+	for (int i = 0; i < 100 && !status; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			start();
+			_exit(!perf_child_end(&child, stream));
+		}
+		waitpid(pid, &status, 0);
+	}
+	CHECK(!status);
+}
+
 int main(void)
 {
 	char *path, *file;
@@ -142,6 +160,7 @@ int main(void)
 	RUN(one_that_does_not_end);
 	RUN(ones_that_fail_later);
 	RUN(one_with_nothing_left_to_sample);
+	RUN(ones_that_end_at_once);
 	perf_stream_free(stream);
 	file = format("%s/perf", dir);
 	unlink(file);
