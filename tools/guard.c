@@ -56,13 +56,25 @@ static void set_back(const struct guard_setting *set)
 		close(fd);
 }
 
+static void append(const struct guard_line *line)
+{
+	int fd = open(line->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "%s", line->text);
+	close(fd);
+}
+
 /* In a session of its own: without a terminal's signals, and without inherited files. */
 static void __attribute__((noreturn)) stand_guard(int end, const char *const *paths,
-						  const struct guard_setting *set)
+						  const struct guard_setting *set,
+						  const struct guard_line *last)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	int null = open("/dev/null", O_RDWR);
 	char byte;
+	bool good;
 
 	setsid();
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
@@ -77,7 +89,10 @@ static void __attribute__((noreturn)) stand_guard(int end, const char *const *pa
 		;
 	if (set)
 		set_back(set);
-	_exit(remove_instances(paths) ? 0 : EXIT_FAILED);
+	good = remove_instances(paths);
+	if (last)
+		append(last);
+	_exit(good ? 0 : EXIT_FAILED);
 }
 
 bool guard_end(void)
@@ -109,7 +124,8 @@ static void __attribute__((noreturn)) give_up(const char *const *paths, const ch
 	die("cannot %s: %s", what, strerror(error));
 }
 
-void guard_start(const char *const *paths, const struct guard_setting *set)
+void guard_start(const char *const *paths, const struct guard_setting *set,
+		 const struct guard_line *last)
 {
 	int ends[2];
 
@@ -118,7 +134,7 @@ void guard_start(const char *const *paths, const struct guard_setting *set)
 	guard = fork();
 	if (!guard) {
 		close(ends[1]);
-		stand_guard(ends[0], paths, set);
+		stand_guard(ends[0], paths, set, last);
 	}
 	close(ends[0]);
 	alive = ends[1];

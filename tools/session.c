@@ -20,10 +20,14 @@
 /* codectl_names_event(3) */
 #define NAME_EVENT "user_events/codectl_name"
 #define MIN_WAIT "code_wait_min_us"
+#define EVENTS "dynamic_events"
 /* How often to look for threads that are not followed. */
 #define MOST_PASSES	1000
-#define NAMES	"u:codectl_name u64 copy; u64 id; u64 start; u64 len; " \
-		"u32 pid; u32 action; __rel_loc char[] name"
+#define NAME_FIELDS	" u64 copy; u64 id; u64 start; u64 len; " \
+			"u32 pid; u32 action; __rel_loc char[] name"
+#define DEFINE_NAMES	"u:codectl_name" NAME_FIELDS
+/* An event that has fields is not found without them. */
+#define REMOVE_NAMES	"-:" NAME_EVENT NAME_FIELDS
 
 /* ----------------------------------------------------------------- tracefs */
 
@@ -206,6 +210,11 @@ static bool must_set_min(const struct session *session)
 	return session->min_wait_us && (!now || now > session->min_wait_us);
 }
 
+static bool has_name_event(void)
+{
+	return tracefs_event_file_exists(NULL, "user_events", "codectl_name", "enable");
+}
+
 /*
  * From here on the instances go with this process, that for names once it exists.
  * Settings for all instances last as long.
@@ -216,13 +225,17 @@ static void guard_instances(const struct session *session, bool names)
 	char *other = format("%s" OF_NAMES, dir), *ours = format("%lu", session->min_wait_us);
 	const char *const dirs[] = { dir, names ? other : NULL, NULL };
 	char *path = need(tracefs_get_tracing_file(MIN_WAIT));
+	char *events = need(tracefs_get_tracing_file(EVENTS));
 	const struct guard_setting min = { path, ours, "0" };
+	const struct guard_line last = { events, REMOVE_NAMES };
 	bool set = must_set_min(session);
 
-	guard_start(dirs, set ? &min : NULL);
+	/* The event stays while programs have it. */
+	guard_start(dirs, set ? &min : NULL, names && !has_name_event() ? &last : NULL);
 	if (set)
 		write_file(NULL, MIN_WAIT, ours, false);
 	tracefs_put_tracing_file(path);
+	tracefs_put_tracing_file(events);
 	tracefs_put_tracing_file(dir);
 	free(ours);
 	free(other);
@@ -252,9 +265,7 @@ static void set_buffer(struct tracefs_instance *instance, unsigned long kib)
 /* It also exists while a process has it, which may not have started yet. */
 static void define_names(struct session *session)
 {
-	session->defined = !tracefs_event_file_exists(NULL, "user_events", "codectl_name",
-						      "enable");
-	if (session->defined && tracefs_instance_file_append(NULL, "dynamic_events", NAMES) < 0)
+	if (!has_name_event() && tracefs_instance_file_append(NULL, EVENTS, DEFINE_NAMES) < 0)
 		die("cannot define the event codectl_name: %s", strerror(errno));
 	if (read_format(session, "user_events", "codectl_name"))
 		die("cannot read the format of the event codectl_name");
@@ -273,10 +284,10 @@ static void open_names(struct session *session, unsigned long buffer_kib)
 void session_open(struct session *session, unsigned long buffer_kib, bool names)
 {
 	read_formats(session);
-	if (names)
-		define_names(session);
 	session->instance = make_instance("");
 	guard_instances(session, names);
+	if (names)
+		define_names(session);
 	write_file(session->instance, STACKS, "1", false);
 	if (tracefs_option_enable(session->instance, TRACEFS_OPTION_RECORD_TGID))
 		die("cannot set options/record-tgid of tracefs: %s", strerror(errno));
@@ -427,8 +438,5 @@ void session_close(struct session *session)
 	tep_free(session->tep);
 	if (!guard_end())
 		die("cannot remove the instance of tracefs: 'rmdir %s' may", dir);
-	/* It stays while programs have it. */
-	if (session->defined)
-		tracefs_instance_file_append(NULL, "dynamic_events", "-:" NAME_EVENT);
 	tracefs_put_tracing_file(dir);
 }

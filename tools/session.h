@@ -13,7 +13,6 @@
 struct session {
 	struct tracefs_instance *instance;
 	struct tracefs_instance *names;	/* for the event of names, or NULL */
-	bool defined;		/* that event, by us */
 	struct tep_handle *tep;
 	char **events;		/* SYSTEM:EVENT; NULL-terminated */
 	unsigned long min_wait_us;	/* for task_waited, if that is one of them */

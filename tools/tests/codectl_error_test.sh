@@ -157,6 +157,31 @@ test_instances()
 	done
 }
 
+no_name_event()
+{
+	eventually [ ! -e "$tracing/events/user_events/codectl_name" ]
+}
+
+killed_recorder_of_names()
+{
+	start_load "$here/contend" 2 1000000000 1000
+	start_recorder --names -p "$load"
+	[ -e "$tracing/events/user_events/codectl_name" ]
+	status=$?
+	kill -KILL "$recorder"
+	wait "$recorder" 2> /dev/null
+	stop_load
+	return "$status"
+}
+
+test_name_event()
+{
+	check "no such command, with names" fails_with 1 'cannot run /none' record --names -- /none
+	check "it leaves no event of names" no_name_event
+	check "a recorder of names is killed" killed_recorder_of_names
+	check "it leaves no event of names, either" no_name_event
+}
+
 # With any number of descriptors that is too small, it fails and says so.
 few_descriptors()
 {
@@ -253,6 +278,7 @@ test_processes
 test_kernels
 test_events
 test_instances
+test_name_event
 test_commands
 test_output
 test_lost_instances

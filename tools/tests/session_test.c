@@ -18,10 +18,12 @@ volatile sig_atomic_t interrupted;
 static pid_t process, last;
 static unsigned int nr_added;
 
-void guard_start(const char *const *paths, const struct guard_setting *set)
+void guard_start(const char *const *paths, const struct guard_setting *set,
+		 const struct guard_line *line)
 {
 	(void)paths;
 	(void)set;
+	(void)line;
 }
 
 bool guard_end(void)
