@@ -66,7 +66,7 @@ static void codectl_note_switch(void *data, bool preempt, struct task_struct *pr
 	info = &next->unwind_info;
 	if (codectl_waited_long(info, start, now) && codectl_has_user_stack(next))
 		state = codectl_wait_state(next, info->left_state, start);
-	info->left_state = state ? WAITED | state : TASK_RUNNING;
+	WRITE_ONCE(info->left_state, state ? WAITED | state : TASK_RUNNING);
 }
 
 /* Runs as the task that is about to run: its stack is to be taken. */
@@ -79,7 +79,7 @@ static void codectl_note_run(void *data, bool is_switch)
 	if (likely(!(info->left_state & WAITED)))
 		return;
 
-	info->left_state = TASK_RUNNING;
+	WRITE_ONCE(info->left_state, TASK_RUNNING);
 	now = local_clock();
 	since = max(info->left, READ_ONCE(codectl_waits_start));
 	/* Not if all tracers have stopped, and another one has started. */
