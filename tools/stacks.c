@@ -134,16 +134,6 @@ static int by_tid(const void *one, const void *other)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* 0 if the thread is gone. */
-static pid_t process_of(int32_t tid)
-{
-	char *text = proc_value(tid, "status", "Tgid:");
-	pid_t pid = text ? atoi(text) : 0;
-
-	free(text);
-	return pid;
-}
-
 /*
  * A process that has ended is the last one that was seen with its number.  NULL: there is no
  * room for another one.
@@ -197,7 +187,7 @@ static struct thread *look_at(struct stacks *stacks, int32_t tid)
 	thread->tid = tid;
 	thread->life = process_life(tid);
 	thread->looked = now_seconds();
-	pid = process_of(tid);
+	pid = proc_tgid(tid);
 	thread->known = pid;
 	/* Most processes have one thread, which has their id. */
 	thread->process = get_process(stacks, pid ? pid : tid);

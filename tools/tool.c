@@ -141,16 +141,6 @@ static pid_t find_process(const char *name)
 	return pid;
 }
 
-/* Threads have numbers of the same kind; 0 if that is unknown. */
-static pid_t process_of(pid_t tid)
-{
-	char *text = proc_value(tid, "status", "Tgid:");
-	pid_t pid = text ? atoi(text) : 0;
-
-	free(text);
-	return pid;
-}
-
 pid_t need_pid(const char *text)
 {
 	unsigned long number;
@@ -165,7 +155,8 @@ pid_t need_pid(const char *text)
 	if (pid < 0 || (unsigned long)pid != number ||
 	    (kill(pid, 0) && errno == ESRCH))
 		die("no process has the id %lu", number);
-	process = process_of(pid);
+	/* Threads have numbers of the same kind. */
+	process = proc_tgid(pid);
 	if (process && process != pid)
 		die("no process has the id %d: it is that of a thread of process %d", pid,
 		    process);
@@ -199,6 +190,15 @@ char *proc_value(pid_t pid, const char *name, const char *key)
 	if (found)
 		found[strcspn(found, "\n")] = '\0';
 	return found;
+}
+
+pid_t proc_tgid(pid_t tid)
+{
+	char *text = proc_value(tid, "status", "Tgid:");
+	pid_t pid = text ? atoi(text) : 0;
+
+	free(text);
+	return pid;
 }
 
 int open_proc(pid_t pid, const char *name)

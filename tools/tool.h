@@ -66,6 +66,9 @@ void die_proc(pid_t pid, const char *name, int error)
 /* What follows @key in a line of /proc/PID/NAME, as a string of its own, or NULL. */
 char *proc_value(pid_t pid, const char *name, const char *key);
 
+/* The process of a thread; 0 if the thread is gone. */
+pid_t proc_tgid(pid_t tid);
+
 /* /proc/PID/NAME opened for reading; exits if it cannot be. */
 int open_proc(pid_t pid, const char *name);
 
