@@ -447,7 +447,7 @@ struct code_file_segment {
  * O_CLOEXEC; the table is gone with the last reference to that.  It covers what is
  * mapped from the file in every address space, now or later, including those of
  * containers that share the file by overlayfs.  If a process has registered a table of
- * its own, this one is used.  No process sees it, or can remove it.  Text that
+ * its own, this one is used.  No process can remove it by unregistering.  Text that
  * something else is mapped over is not covered.
  *
  * A file that is written to or truncated, mapped shared for writing, or whose
