@@ -41,7 +41,7 @@ expect "a program is missing" 1 '1 passed, 1 failed' '' <<EOF
 here_test $work/here_test
 gone_test $work/gone_test
 EOF
-expect "a folder is missing" 1 '1 passed, 1 failed' '' <<EOF
+expect "a directory is missing" 1 '1 passed, 1 failed' '' <<EOF
 here_test $work/here_test
 glibc $work/gone/run-tests.sh
 EOF

@@ -14,14 +14,14 @@
 
 set -u
 
-top=$1 build=${2:-}
+top=$(realpath "$1") build=${2:+$(realpath "$2")}
 pages="README.md docs/adding-codectl-to-your-jit.md"
 # shellcheck source=tap.sh
 . "$top/scripts/check/tap.sh"
 work=$(mktemp -d) && [ -n "$work" ] || exit 1
 trap 'rm -rf "$work"' EXIT
 
-make_folder()
+make_directory()
 {
 	local entry
 
@@ -118,12 +118,12 @@ enter_clone()
 }
 
 # Runs a command in the directory in which the previous one ended.
-in_folder()
+in_directory()
 {
 	# shellcheck disable=SC2016
 	DESTDIR=$work/installed bash -c 'cd "$1" && eval "$2" && pwd > "$3"' \
-		bash "$here" "$1" "$work/folder" > "$work/said" 2>&1 < /dev/null &&
-		here=$(cat "$work/folder")
+		bash "$here" "$1" "$work/directory" > "$work/said" 2>&1 < /dev/null &&
+		here=$(cat "$work/directory")
 }
 
 # Runs a command that starts a shell, and leaves the shell at its prompt.
@@ -176,7 +176,7 @@ try()
 	esac
 	case $1 in
 	*" shell") in_shell "$1" ;;
-	*) in_folder "$1" ;;
+	*) in_directory "$1" ;;
 	esac
 	status=$?
 	tail -n 12 "$work/said" | tr -c -d '[:print:]\t\n' | sed 's/^/# /'
@@ -187,7 +187,7 @@ try()
 unset CODECTL_BUILD MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 CODECTL_CONFIGURE=$(cat "$build/logs/configure.options" 2> /dev/null)
 export CODECTL_CONFIGURE
-make_folder
+make_directory
 cd "$work" || exit 1
 for page in $pages; do
 	count_before=$count here=$work

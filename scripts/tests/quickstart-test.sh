@@ -88,65 +88,65 @@ gone()
 	result $? "... as a whole"
 }
 
-test_own_folders()
+test_own_directories()
 {
-	expect "a folder that is new" 0 'each stage' "$work/new" demo
+	expect "a directory that is new" 0 'each stage' "$work/new" demo
 	expect "... again" 0 'each stage' "$work/new" demo
 	expect "... is removed" 0 '' "$work/new" clean
 	gone "$work/new"
 	expect "... and once more" 0 '' "$work/new" clean
 	mkdir "$work/empty"
-	expect "a folder that is empty" 0 'each stage' "$work/empty" demo
+	expect "a directory that is empty" 0 'each stage' "$work/empty" demo
 	expect "... is removed" 0 '' "$work/empty" clean
 	gone "$work/empty"
-	expect "the default folder" 0 'each stage' '' demo
+	expect "the default directory" 0 'each stage' '' demo
 	expect "... is removed" 0 '' '' clean
 	gone "$top/build"
 	mkdir "$work/target"
 	ln -s "$work/target" "$work/link"
-	expect "a link to a folder" 0 'each stage' "$work/link" demo
+	expect "a link to a directory" 0 'each stage' "$work/link" demo
 	expect "... is emptied" 0 '' "$work/link" clean
 	[ -z "$(ls -A "$work/target")" ]
 	result $? "... and stays"
 }
 
-test_others_folders()
+test_others_directories()
 {
 	mkdir -p "$work/clone" "$work/of-clone"
 	echo "abs_top_srcdir = $work/clone" > "$work/of-clone/Makefile"
 	echo made > "$work/of-clone/$mark"
-	expect "a folder of another clone" 1 "builds the sources in $work/clone" "$work/of-clone" demo
+	expect "a directory of another clone" 1 "builds the sources in $work/clone" "$work/of-clone" demo
 	rmdir "$work/clone"
 	expect "... which is no longer there" 0 'each stage' "$work/of-clone" demo
 	mkdir -p "$work/theirs/logs"
 	touch "$work/theirs/thesis"
-	expect_all "a folder with a user's files" 1 'theirs is not empty, and quickstart did not make it' "$work/theirs" \
+	expect_all "a directory with a user's files" 1 'theirs is not empty, and quickstart did not make it' "$work/theirs" \
 		demo check coverage soak bench packages debian install guest shell
 	expect "... and clean" 1 'not made by quickstart' "$work/theirs" clean
 	[ "$(cd "$work/theirs" && find . | sort | xargs)" = '. ./logs ./thesis' ]
 	result $? "nothing was made or removed there"
-	expect "the folder of the sources" 1 'holds the sources' "$top" demo
+	expect "the directory of the sources" 1 'holds the sources' "$top" demo
 	(cd "$top" && ./configure)
 	expect "... where the library was built" 1 'holds the sources' "$top" demo
 	expect "... and clean" 1 'not made by quickstart' "$top" clean
-	expect "a folder above the sources" 1 'holds the sources' "$work" demo
+	expect "a directory above the sources" 1 'holds the sources' "$work" demo
 	[ -e "$top/quickstart" ] && [ ! -e "$top/$mark" ] && [ ! -e "$work/$mark" ]
 	result $? "nothing was made or removed there either"
-	expect "no folder" 1 'cannot make .*bin/df' "$work/bin/df" demo
+	expect "no directory" 1 'cannot make .*bin/df' "$work/bin/df" demo
 }
 
 # A directory in which configure was run by hand, and one from an earlier quickstart.
-test_unmarked_folders()
+test_unmarked_directories()
 {
 	mkdir "$work/hand"
 	(cd "$work/hand" && "$top/configure" && touch notes)
-	expect "a folder that was configured by hand" 0 'each stage' "$work/hand" demo
+	expect "a directory that was configured by hand" 0 'each stage' "$work/hand" demo
 	expect "... is not removed" 1 'held files before' "$work/hand" clean
 	[ -e "$work/hand/notes" ]
 	result $? "... nor what is in it"
 	mkdir -p "$top/build/logs"
 	touch "$top/build/logs/packages.log"
-	expect "the default folder, without a mark" 0 'each stage' '' demo
+	expect "the default directory, without a mark" 0 'each stage' '' demo
 	expect "... is not removed" 1 'held files before' '' clean
 	rm -rf "$top/build"
 }
@@ -192,7 +192,7 @@ test_two()
 		"$work/busy" demo check coverage soak bench packages debian install clean guest shell
 	[ ! -e "$work/busy/results" ]
 	result $? "nothing was made meanwhile"
-	expect "another folder is free" 0 'each stage' "$work/free" demo
+	expect "another directory is free" 0 'each stage' "$work/free" demo
 	CODECTL_WAIT=60 quickstart "$work/busy" demo &
 	await_waiting $!
 	echo go > "$work/gate"
@@ -223,7 +223,7 @@ test_holder()
 	rm -rf "$work/busy"
 	exec 200>&-
 	wait $! && [ "$(cat "$work/busy/$mark")" = made ]
-	result $? "a folder that is removed meanwhile is made again"
+	result $? "a directory that is removed meanwhile is made again"
 }
 
 # as_user NAME STATUS SAID - with no sudo but the one in bin/
@@ -302,9 +302,9 @@ stub dpkg-query <<< 'echo "install ok installed"'
 PATH=$work/bin:$PATH
 unset CODECTL_BUILD CODECTL_CONFIGURE JOBS
 export CODECTL_WAIT=0
-test_own_folders
-test_others_folders
-test_unmarked_folders
+test_own_directories
+test_others_directories
+test_unmarked_directories
 test_interrupted
 test_two
 test_holder

@@ -209,7 +209,7 @@ test_commands()
 
 test_output()
 {
-	check "no such folder" fails_with 1 'cannot write /none/f' record \
+	check "no such directory" fails_with 1 'cannot write /none/f' record \
 		--folded /none/f -- true
 	check "a full disk: list" fails_in 'cannot write the output' \
 		sh -c 'codectl list 1 > /dev/full'
@@ -220,7 +220,7 @@ test_output()
 	codectl_is 1 record --folded /dev/full -- "$here/contend" 2 5 &&
 		said 'cannot write /dev/full'
 	check "a full disk: folded stacks" [ $? = 0 ]
-	check "no such folder for the recording" fails_with 1 'cannot write /none/r' record \
+	check "no such directory for the recording" fails_with 1 'cannot write /none/r' record \
 		-o /none/r -- true
 	codectl_is 1 record -o /dev/full -- "$here/contend" 2 5 && said 'cannot write /dev/full'
 	check "a full disk: recording" [ $? = 0 ]
@@ -258,7 +258,7 @@ test_lost_instances()
 
 test_flamegraphs()
 {
-	check "no such folder for the drawing" fails_with 1 'cannot write /none/svg' \
+	check "no such directory for the drawing" fails_with 1 'cannot write /none/svg' \
 		record --flamegraph /none/svg -- true
 	codectl record --flamegraph /dev/full -- "$here/contend" 2 5 \
 		> "$out/stdout" 2> "$out/stderr"
