@@ -63,7 +63,7 @@ static int vma_look(struct mm_struct *mm, unsigned long addr,
 	view->pgoff = READ_ONCE(vma->vm_pgoff);
 	view->file = READ_ONCE(vma->vm_file);
 	/* The memory of a closed file may be another file's. */
-	view->inode = view->file ? file_inode(view->file) : NULL;
+	view->inode = view->file ? READ_ONCE(view->file->f_inode) : NULL;
 	/* The start after the offset: pairs with vma_set_pgoff(). */
 	smp_rmb();
 
