@@ -82,7 +82,7 @@ emulated='-accel tcg,thread=multi -smp 2 -cpu max'
 in_turn='-accel tcg,thread=single -smp 2 -cpu max'
 counted='-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -cpu max'
 native='-accel kvm -smp 2 -cpu host,pmu=off'
-useless="$work/kvm runs no kernel: CODECTL_ACCEL=tcg does without"
+useless="$work/kvm boots no kernel: QEMU emulates the machine (CODECTL_ACCEL=tcg skips the attempt)"
 
 run_guest
 expect "no /dev/kvm" 7 0 "$emulated"
@@ -157,5 +157,5 @@ ask_as_user()
 
 ask_as_user
 result $? "a /dev/kvm that is not for this user"
-says "is told of" "/etc/passwd may not be used by you" "QEMU emulates the machine"
+says "is told of" "you may not write to /etc/passwd: QEMU emulates the machine" "QEMU emulates the machine"
 finish

@@ -28,7 +28,7 @@ choose_accel()
 	esac
 	[ -e /dev/kvm ] || return 0
 	if [ ! -w /dev/kvm ]; then
-		echo "/dev/kvm may not be used by you" >&2
+		echo "you may not write to /dev/kvm: QEMU emulates the machine" >&2
 		return
 	fi
 	boot=$(cat /proc/sys/kernel/random/boot_id)
@@ -40,7 +40,8 @@ choose_accel()
 		{ echo "$boot $accel" > "$2"; } 2> /dev/null || :
 		;;
 	esac
-	[ "$accel" = kvm ] || echo "/dev/kvm runs no kernel: CODECTL_ACCEL=tcg does without" >&2
+	[ "$accel" = kvm ] ||
+		echo "/dev/kvm boots no kernel: QEMU emulates the machine (CODECTL_ACCEL=tcg skips the attempt)" >&2
 }
 
 emulated="QEMU emulates the machine"
