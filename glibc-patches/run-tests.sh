@@ -1,15 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: run-tests.sh [DIR [NAME...]]
+# usage: run-tests.sh [NAME...]
 #
-# Runs the tests that install-tests.sh has put into DIR (by default where this
-# script lies), or those that are named, and reports in TAP. A test that is not
-# supported fails: this is for kernels with codectl.
+# Runs the tests that install-tests.sh has put beside this script, or those that
+# are named, and reports in TAP. A test that is not supported fails: this is for
+# kernels with codectl.
 
-dir=${1:-$(dirname "$0")}
-dir=$(cd "$dir" && pwd) || exit 1
-[ $# -eq 0 ] || shift
+dir=$(cd "$(dirname "$0")" && pwd) || exit 1
 failed=0 number=0
 
 # Emulation is slow.
