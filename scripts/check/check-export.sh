@@ -4,9 +4,10 @@
 # usage: check-export.sh BUILDDIR [--build]
 #
 # Checks that the output of export-series.sh applies to pristine trees with "git am",
-# gives the patched trees, passes checkpatch and can be mailed; that each series says
-# what it needs; that quilt accepts both sets; and, with --build, that each step builds,
-# and that the kernel passes its tests after each series. Prints TAP.
+# gives the patched trees, passes checkpatch and can be mailed; that the patches are as
+# regen-patches.sh writes them; that each series says what it needs; that quilt accepts
+# both sets; and, with --build, that each step builds, and that the kernel passes its
+# tests after each series. Prints TAP.
 # JOBS is the number of parallel jobs.
 
 # Functions are called by name.
@@ -108,6 +109,25 @@ am()
 {
 	pristine "$1" && patches_of "$1" |
 		xargs git -C "$build/export/$1-tree" am -q && differences "$1"
+}
+
+# regenerates PROJECT DIR - whether the script in DIR writes what is there, from a tree with only
+# the files that the series changes
+regenerates()
+{
+	local work=$build/export/regenerated
+
+	rm -rf "$work"
+	git clone -q "$build/export/$1-tree" "$work/tree" &&
+		git -C "$work/tree" config core.attributesFile "$build/$1/.gitattributes" &&
+		cp -R "$top/$2" "$work" || return
+	# The series to mail are signed.
+	if [ "$1" = glibc ]; then
+		git -C "$work/tree" reset -q --hard pristine &&
+			git -C "$work/tree" am -q "$top/$2"/0*.patch || return
+	fi
+	"$work/$2/regen-patches.sh" --"$1"="$work/tree" --base=pristine &&
+		diff -r "$top/$2" "$work/$2" && rm -rf "$work"
 }
 
 check_patches()
@@ -301,6 +321,8 @@ command -v quilt > /dev/null ||
 	{ echo "Bail out! quilt is missing: apt-get install quilt"; exit 1; }
 run "git am of the kernel's series gives the patched tree" am linux
 run "git am of glibc's series gives the patched tree" am glibc
+run "the kernel's patches are as regen-patches.sh writes them" regenerates linux kernel
+run "glibc's patches are as regen-patches.sh writes them" regenerates glibc glibc-patches
 run "each series has a cover letter" covers
 run "each cover letter says which patches the series needs" prerequisites
 run "checkpatch has nothing to say" check_patches
