@@ -21,7 +21,7 @@ static double parse_duration(const char *text)
 	return seconds;
 }
 
-static void parse_option(struct record_options *options, int option)
+static void parse_option(struct record_options *options, int option, const char *arg)
 {
 	switch (option) {
 	case 'f':
@@ -73,7 +73,7 @@ static void parse_option(struct record_options *options, int option)
 		options->svg = optarg;
 		break;
 	default:
-		die_usage("record has no such option, or it lacks its value");
+		die_usage("record has no such option, or it lacks its value: %s", arg);
 	}
 }
 
@@ -82,9 +82,9 @@ static void check_cpu(struct record_options *options)
 	if (options->cpu && (options->futex || options->nr_events || options->wait))
 		die_usage("--cpu or events, not both");
 	if (options->cpu && options->names)
-		die_usage("--names is for events");
+		die_usage("--cpu or --names, not both");
 	if (!options->cpu && options->hertz)
-		die_usage("-F is of --cpu");
+		die_usage("-F needs --cpu");
 	if (options->hertz > INT32_MAX)
 		die_usage("too many samples a second");
 	if (options->cpu && !options->hertz)
@@ -116,7 +116,7 @@ void record_options_parse(struct record_options *options, int argc, char **argv)
 	options->events = need(calloc(argc, sizeof(*options->events)));
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "+F:p:o:", known, NULL)) != -1)
-		parse_option(options, option);
+		parse_option(options, option, argv[optind - 1]);
 	if (optind < argc) {
 		if (strcmp(argv[optind - 1], "--"))
 			die_usage("a command to record comes after '--'");
@@ -127,7 +127,7 @@ void record_options_parse(struct record_options *options, int argc, char **argv)
 	if (options->wait && (options->futex || options->nr_events))
 		die_usage("waits or events, not both");
 	if ((options->min_wait_us || options->wakers) && !options->wait)
-		die_usage("--min-wait and --wakers are of --wait");
+		die_usage("--min-wait and --wakers need --wait");
 	if (options->wait && !options->min_wait_us)
 		options->min_wait_us = MIN_WAIT_US;
 	check_cpu(options);

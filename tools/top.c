@@ -69,7 +69,7 @@ static enum row_order parse_order(const char *text)
 	return strcmp(text, "self") ? BY_TOTAL : BY_SELF;
 }
 
-static void parse_option(struct top *top, int option)
+static void parse_option(struct top *top, int option, const char *arg)
 {
 	switch (option) {
 	case 'p':
@@ -100,7 +100,7 @@ static void parse_option(struct top *top, int option)
 		top->no_attach = true;
 		break;
 	default:
-		die_usage("top has no such option, or it lacks its value");
+		die_usage("top has no such option, or it lacks its value: %s", arg);
 	}
 }
 
@@ -118,7 +118,7 @@ static void parse_options(struct top *top, int argc, char **argv)
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "p:F:d:n:", known, NULL)) != -1)
-		parse_option(top, option);
+		parse_option(top, option, argv[optind - 1]);
 	if (optind != argc)
 		die_usage("top takes no arguments, but -p");
 	if (top->perf.hertz > INT32_MAX)

@@ -111,7 +111,7 @@ static enum row_order parse_order(const char *text)
 	die_usage("not self or total: %s", text);
 }
 
-static void parse_option(struct options *options, int option)
+static void parse_option(struct options *options, int option, const char *arg)
 {
 	struct selection *selection = &options->selection;
 
@@ -157,7 +157,7 @@ static void parse_option(struct options *options, int option)
 		break;
 	default:
 		if (option < 0x100 || option >= 0x100 + NR_FORMS)
-			die_usage("report has no such option, or it lacks its value");
+			die_usage("report has no such option, or it lacks its value: %s", arg);
 		options->outputs[option - 0x100] = optarg;
 	}
 }
@@ -213,7 +213,7 @@ static void parse_options(struct options *options, int argc, char **argv)
 	selection->cgroups = need(calloc(argc, sizeof(*selection->cgroups)));
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
-		parse_option(options, option);
+		parse_option(options, option, argv[optind - 1]);
 	if (optind + 1 != argc)
 		die_usage("report takes one recording");
 	options->recording = argv[optind];

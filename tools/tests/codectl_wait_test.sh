@@ -132,7 +132,7 @@ test_wakers()
 	shares_agree
 	! grep 'records lost\|left out\|without a stack: lost' "$out/stderr"
 	check "nothing is lost" [ $? = 0 ]
-	check "of waits alone" fails_with 2 'are of --wait' record --wakers --futex
+	check "of waits alone" fails_with 2 'need --wait' record --wakers --futex
 }
 
 # User frames are the callers of kernel frames.
@@ -156,7 +156,7 @@ test_short()
 	check "shorter waits are not there" said '^codectl: 0 events'
 	check "a wait has to be as long as a number" fails_with 2 'not a number' \
 		record --wait --min-wait x
-	check "of waits alone" fails_with 2 'are of --wait' record --min-wait 5 --futex
+	check "of waits alone" fails_with 2 'need --wait' record --min-wait 5 --futex
 	check "waits and events are not recorded together" fails_with 2 'not both' \
 		record --wait --futex
 }
