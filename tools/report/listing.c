@@ -35,14 +35,18 @@ static void put_frame(const struct profile_frame *frame, FILE *to)
 		fprintf(to, "%s\n", frame->function ?: "[unknown]");
 		return;
 	}
-	if (frame->function)
-		fprintf(to, "%s+0x%llx%s%s (", frame->function,
-			(unsigned long long)frame->distance,
-			frame->flags & PROFILE_KERNEL ? " [k]" : "",
-			frame->flags & PROFILE_INLINED ? " (inlined)" : "");
-	put_place(frame, to);
-	if (frame->function)
-		putc(')', to);
+	if (frame->flags & PROFILE_INLINED) {
+		/* Its place is that of the function that it is inlined in. */
+		fprintf(to, "%s (inlined)", frame->function ?: "[unknown]");
+	} else {
+		if (frame->function)
+			fprintf(to, "%s+0x%llx%s (", frame->function,
+				(unsigned long long)frame->distance,
+				frame->flags & PROFILE_KERNEL ? " [k]" : "");
+		put_place(frame, to);
+		if (frame->function)
+			putc(')', to);
+	}
 	if (frame->source && frame->line)
 		fprintf(to, " at %s:%u", frame->source, frame->line);
 	putc('\n', to);

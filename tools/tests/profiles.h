@@ -99,6 +99,17 @@ static inline char *written_tree(const struct selection *selection, enum tree_ki
 	return text;
 }
 
+static inline char *listed(const struct selection *selection)
+{
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+
+	listing_write(selection, to);
+	fclose(to);
+	return text;
+}
+
 static inline char *written_recording(struct profile *profile)
 {
 	size_t size;

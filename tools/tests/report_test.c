@@ -266,6 +266,11 @@ static void tables_of_lines(void)
 		 "  16.23%  16.23%           56           56  [memory]  j\n"
 		 "  15.94%  15.94%           55           55  -         m\n"));
 	CHECK(is(folded(&selection, false), "f_[i] 117\nj 56\nk_[k] 57\nm 55\nmain 60\n"));
+	CHECK(is(listed(&selection),
+		 "60 e\n\tmain+0x0 (/bin/a+0x0) at /s/a.c:3\n\n"
+		 "59 e\n\tf (inlined) at /s/a.c:9\n\n"
+		 "58 e\n\tf (inlined) at /s/a.c:10\n\n"
+		 "57 e\n\tk+0x0 [k] (0x0)\n\n56 e\n\tj+0x0 (0x0)\n\n55 e\n\tm\n\n"));
 	profile_free(profile);
 }
 
@@ -294,17 +299,12 @@ static void stacks_that_are_listed(void)
 {
 	struct profile *profile = make_mixed();
 	struct selection selection = select_all(profile);
-	size_t size;
-	char *text;
-	FILE *to = open_memstream(&text, &size);
 
 	ADD(profile, .functions = "main;g", .event = "a:x", .base = true, .events = 9);
 	select_unit(&selection);
 	selection.min_share = 30;
 	CHECK(listing_write(&selection, NULL) == 4);
-	CHECK(listing_write(&selection, to) == 4);
-	fclose(to);
-	CHECK(is(text, "8 a:x\n\tg+0x0 (/bin/a+0x0)\n\tmain+0x0 (/bin/a+0x0)\n\n"));
+	CHECK(is(listed(&selection), "8 a:x\n\tg+0x0 (/bin/a+0x0)\n\tmain+0x0 (/bin/a+0x0)\n\n"));
 	profile_free(profile);
 }
 

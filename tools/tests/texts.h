@@ -9,18 +9,6 @@
 
 #include "profiles.h"
 
-/* For people and for programs; the caller frees both. */
-static inline char *listed(const struct selection *selection)
-{
-	size_t size;
-	char *text;
-	FILE *to = open_memstream(&text, &size);
-
-	listing_write(selection, to);
-	fclose(to);
-	return text;
-}
-
 static inline char *folded(const struct selection *selection)
 {
 	return written_tree(selection, TREE_FUNCTIONS, false, folded_write);
