@@ -82,7 +82,7 @@ emulated='-accel tcg,thread=multi -smp 2 -cpu max'
 in_turn='-accel tcg,thread=single -smp 2 -cpu max'
 counted='-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -cpu max'
 native='-accel kvm -smp 2 -cpu host,pmu=off'
-useless="$work/kvm boots no kernel: QEMU emulates the machine (CODECTL_ACCEL=tcg skips the attempt)"
+useless="$work/kvm does not boot the kernel: QEMU emulates the machine"
 
 run_guest
 expect "no /dev/kvm" 7 0 "$emulated"

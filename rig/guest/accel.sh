@@ -28,7 +28,7 @@ choose_accel()
 	esac
 	[ -e /dev/kvm ] || return 0
 	if [ ! -w /dev/kvm ]; then
-		echo "you may not write to /dev/kvm: QEMU emulates the machine" >&2
+		echo "you may not write to /dev/kvm: $emulated" >&2
 		return
 	fi
 	boot=$(cat /proc/sys/kernel/random/boot_id)
@@ -40,8 +40,7 @@ choose_accel()
 		{ echo "$boot $accel" > "$2"; } 2> /dev/null || :
 		;;
 	esac
-	[ "$accel" = kvm ] ||
-		echo "/dev/kvm boots no kernel: QEMU emulates the machine (CODECTL_ACCEL=tcg skips the attempt)" >&2
+	[ "$accel" = kvm ] || echo "/dev/kvm does not boot the kernel: $emulated" >&2
 }
 
 emulated="QEMU emulates the machine"
