@@ -110,7 +110,7 @@ write_patches()
 	grep -v '^#' "$topics" | sed -n 's/^[^:]*: *//p' | tr -s ' ' '\n' | sort > "$work/listed"
 	changed MDT | sort > "$work/changed"
 	comm -13 <(sort -u "$work/listed") "$work/changed" > "$work/unlisted"
-	[ ! -s "$work/unlisted" ] || die "no topic has: $(xargs < "$work/unlisted")"
+	[ ! -s "$work/unlisted" ] || die "kernel/patches/topics has no patch for: $(xargs < "$work/unlisted")"
 	while IFS=: read -r name paths; do
 		# shellcheck disable=SC2086
 		write_patch "$name" $paths
