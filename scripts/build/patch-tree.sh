@@ -15,7 +15,7 @@ usage()
 	                     [--reverse | --check | --outpatch FILE]
 
 	  --new        files of HOSTDIR belong into the tree's TREEDIR, but for its
-	               README.md
+	               README.md, and obj/, in which it is compiled
 	  --reverse    give the tree its pristine state back
 	  --check      change nothing; fail if the tree is not up to date
 	  --outpatch   change nothing; write all of it as one patch
@@ -118,7 +118,7 @@ add_new_files()
 			path=${path#./}
 			copy_new "${entry%%:*}/$path" "${entry#*:}/$path"
 		done < <(cd "${entry%%:*}" && find . -type f ! -name '*.orig' ! -name '.*' \
-			! -name README.md)
+			! -name README.md ! -path './obj/*')
 	done
 }
 

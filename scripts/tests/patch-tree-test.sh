@@ -33,7 +33,8 @@ same_trees()
 
 make_files()
 {
-	mkdir -p "$work/pristine/d" "$work/patches" "$work/src/d"
+	mkdir -p "$work/pristine/d" "$work/patches" "$work/src/d" "$work/src/obj"
+	touch "$work/src/obj/new.o" "$work/src/README.md"
 	seq 1 20 > "$work/pristine/a"
 	seq 1 20 > "$work/pristine/d/b"
 	seq 1 20 > "$work/pristine/untouched"
@@ -71,6 +72,8 @@ test_apply()
 	run "apply" patch_tree
 	run "a patched file has the change" grep -q ten "$tree/a"
 	run "a new file is there" grep -q new "$tree/d/new"
+	run "... but not README.md" test ! -e "$tree/README.md"
+	run "... nor what was compiled in obj/" test ! -e "$tree/obj"
 	run "check finds an up-to-date tree" patch_tree --check
 	old a
 	old d/b
