@@ -307,6 +307,9 @@ build_linux()
 # Each step recompiles only what it has changed.
 glibc_step()
 {
+	# An existing header is made anew only for objects that are known to include it.
+	! grep -q '^diff --git a/elf/dl-tunables.list ' "$2" ||
+		rm -f "$build"/export/obj-glibc/dl-tunable-list.*
 	run "$1 builds" "$top/scripts/build/build-glibc.sh" "$build/export/glibc-tree" \
 		"$build/export/obj-glibc" "$build/tools/bin" "${JOBS:-$(nproc)}"
 }
