@@ -91,8 +91,6 @@ fails_with()
 # A usage error has a second line, which says where to look.
 one_line()
 {
-	# A record that has waited ten seconds for tables goes on without, and says so.
-	sed -i '/^codectl: some files have no table yet/d' "$out/stderr"
 	[ "$(wc -l < "$out/stderr")" = "$1" ] && [ ! -s "$out/stdout" ] &&
 		head -n 1 "$out/stderr" | grep -q "^codectl: .*$2"
 }
